@@ -1,0 +1,4 @@
+//! presync tells a platform team, before a pull request is merged, what Argo CD will do to their cluster because of it.
+//!
+//! The modules stand in the order in which data walks through them, and a module uses only those above it:
+//! repository → inventory → render → snapshot → plan → rules → report.

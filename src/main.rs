@@ -1,0 +1,3 @@
+//! The `presync` program.
+
+fn main() {}
