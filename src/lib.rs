@@ -2,3 +2,12 @@
 //!
 //! The modules stand in the order in which data walks through them, and a module uses only those above it:
 //! repository → inventory → render → snapshot → plan → rules → report.
+
+pub mod argocd;
+pub mod finding;
+pub mod inventory;
+pub mod manifest;
+pub mod plan;
+pub mod report;
+pub mod rules;
+pub mod snapshot;

@@ -1,0 +1,19 @@
+//! Argo CD's own vocabulary, typed: Applications, sync options, tracking, hooks, waves, settings, version switches.
+//!
+//! Takes objects; hands on types and their small pure rules. All annotation names stand in [`names`].
+
+pub mod application;
+pub mod filter;
+pub mod hook;
+pub mod names;
+pub mod options;
+pub mod settings;
+pub mod tracking;
+pub mod version;
+pub mod wave;
+
+pub use application::{AppId, Application, Destination, Source, SyncPolicy};
+pub use options::SyncOptions;
+pub use settings::Settings;
+pub use tracking::{TrackingId, TrackingMethod};
+pub use version::Version;

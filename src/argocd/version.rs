@@ -1,0 +1,78 @@
+//! Argo CD's version, as far as behaviour depends on it.
+
+use std::fmt;
+
+/// A release of Argo CD: major and minor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// Major number.
+    pub major: u16,
+    /// Minor number.
+    pub minor: u16,
+}
+
+impl Version {
+    /// What is assumed where nothing says otherwise.
+    pub const ASSUMED: Self = Self { major: 3, minor: 5 };
+
+    /// Reads `3.5`, `v3.5.1` or `v3.6.0+abc`; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim().trim_start_matches('v');
+        let mut parts = text.split(['.', '+', '-']);
+        Some(Self { major: parts.next()?.parse().ok()?, minor: parts.next()?.parse().ok()? })
+    }
+
+    fn at_least(self, major: u16, minor: u16) -> bool {
+        self >= Self { major, minor }
+    }
+
+    /// Annotation tracking, ignored status and the long list of excluded kinds are the defaults.
+    pub fn has_annotation_tracking_by_default(self) -> bool {
+        self.at_least(3, 0)
+    }
+
+    /// `syncPolicy.automated.enabled` is read.
+    pub fn reads_automated_enabled(self) -> bool {
+        self.at_least(3, 1)
+    }
+
+    /// `SkipDryRunOnMissingResource=true` is read from the Application as well.
+    pub fn reads_application_skip_dry_run(self) -> bool {
+        self.at_least(3, 1)
+    }
+
+    /// `Prune=` and `Delete=` are read from the Application as well.
+    pub fn reads_application_prune_and_delete(self) -> bool {
+        self.at_least(3, 4)
+    }
+
+    /// A tracking id that names another Application shows as a difference even with an instance label.
+    pub fn shows_foreign_tracking_id(self) -> bool {
+        self.at_least(3, 4)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_with_and_without_patch_and_prefix() {
+        for text in ["3.4", "v3.4.7", "v3.4.7+abcdef", "3.4-rc1"] {
+            assert_eq!(Version::parse(text), Some(Version { major: 3, minor: 4 }), "{text}");
+        }
+        assert_eq!(Version::parse("latest"), None);
+    }
+
+    #[test]
+    fn application_level_prune_counts_from_3_4() {
+        assert!(Version { major: 3, minor: 4 }.reads_application_prune_and_delete());
+        assert!(!Version { major: 3, minor: 3 }.reads_application_prune_and_delete());
+    }
+}

@@ -1,0 +1,64 @@
+//! Which Applications exist at a revision, and which a change touches.
+//!
+//! Takes trees, rendered parents and live state; hands on an [`Inventory`]: every Application with its definitions, its live object and its parent.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::argocd::{AppId, Application};
+use crate::manifest::Manifest;
+use crate::snapshot::LiveObject;
+
+/// An Application as one side of the change defines it.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    /// The Application.
+    pub application: Arc<Application>,
+    /// The document that defines it.
+    pub manifest: Arc<Manifest>,
+    /// The Application whose source renders it; `None` where it only lies in a file.
+    pub parent: Option<AppId>,
+}
+
+/// Everything known about one Application.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Namespace and name.
+    pub id: AppId,
+    /// Its definition before the change.
+    pub base: Option<Definition>,
+    /// Its definition after the change.
+    pub head: Option<Definition>,
+    /// Its live object.
+    pub live: Option<(Arc<Application>, Arc<LiveObject>)>,
+    /// The Application that decides after the merge, as [`effective`](crate::plan) rules make it; `None` where it goes.
+    pub effective: Option<Arc<Application>>,
+}
+
+impl Entry {
+    /// The definition to point at: head, else base.
+    pub fn definition(&self) -> Option<&Definition> {
+        self.head.as_ref().or(self.base.as_ref())
+    }
+
+    /// The parent that renders it: at head, else at base.
+    pub fn parent(&self) -> Option<&AppId> {
+        self.definition()?.parent.as_ref()
+    }
+
+    /// Whether the change edits, adds or removes its definition.
+    pub fn definition_changes(&self) -> bool {
+        match (&self.base, &self.head) {
+            (Some(base), Some(head)) => base.manifest.object != head.manifest.object,
+            (None, None) => false,
+            _ => true,
+        }
+    }
+}
+
+/// All Applications, by id.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory {
+    /// The Applications.
+    pub entries: BTreeMap<AppId, Entry>,
+}

@@ -1,0 +1,321 @@
+//! The plan's vocabulary: actions, changes, and the decision whether a sync runs.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::reason::Reason;
+use crate::argocd::Application;
+use crate::manifest::{Manifest, Origin, ResourceKey};
+use crate::snapshot::LiveObject;
+
+/// What Argo CD will do with one object. The words are those of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Action {
+    /// A target without a live object.
+    Create,
+    /// Live differs from target.
+    Update,
+    /// The live object is tracked by nobody or by another Application; the sync takes it over.
+    Adopt,
+    /// `Replace=true`.
+    Replace,
+    /// Deleted and created again.
+    Recreate,
+    /// In sync.
+    None,
+    /// A hook that will run.
+    Hook,
+    /// A target that is never applied.
+    Skip,
+    /// Argo CD will try and be refused.
+    Fail,
+    /// Live, tracked, no longer in Git, deleted by the sync.
+    Prune,
+    /// The same, but prune is off: stays.
+    Leftover,
+    /// The same, prune is on, but `Prune=false` holds: stays.
+    Retain,
+    /// The same, but `Prune=confirm`: the sync waits for a person.
+    Confirm,
+    /// Goes with its Application.
+    Delete,
+    /// Stays in the cluster and nothing manages it any more.
+    Orphan,
+}
+
+impl Action {
+    /// The word used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Adopt => "adopt",
+            Self::Replace => "replace",
+            Self::Recreate => "recreate",
+            Self::None => "none",
+            Self::Hook => "hook",
+            Self::Skip => "skip",
+            Self::Fail => "fail",
+            Self::Prune => "prune",
+            Self::Leftover => "leftover",
+            Self::Retain => "retain",
+            Self::Confirm => "confirm",
+            Self::Delete => "delete",
+            Self::Orphan => "orphan",
+        }
+    }
+
+    /// One character for terminals.
+    pub fn symbol(self) -> char {
+        match self {
+            Self::Create => '+',
+            Self::Update | Self::Adopt => '~',
+            Self::Replace | Self::Recreate => '±',
+            Self::None => '=',
+            Self::Hook => '»',
+            Self::Skip => '·',
+            Self::Fail => '!',
+            Self::Prune | Self::Delete => '-',
+            Self::Leftover | Self::Retain | Self::Orphan => 'o',
+            Self::Confirm => '?',
+        }
+    }
+
+    /// Whether the live object is deleted for good.
+    pub fn deletes(self) -> bool {
+        matches!(self, Self::Prune | Self::Delete)
+    }
+
+    /// Whether the object has left Git (or its Application has), be it deleted or kept.
+    pub fn is_removal(self) -> bool {
+        matches!(self, Self::Prune | Self::Leftover | Self::Retain | Self::Confirm | Self::Delete | Self::Orphan)
+    }
+}
+
+/// The phases of a sync, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// Hooks before the sync.
+    PreSync,
+    /// The sync itself.
+    Sync,
+    /// Hooks after the sync.
+    PostSync,
+    /// Hooks after a failed sync.
+    SyncFail,
+}
+
+impl Phase {
+    /// The word used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PreSync => "PreSync",
+            Self::Sync => "Sync",
+            Self::PostSync => "PostSync",
+            Self::SyncFail => "SyncFail",
+        }
+    }
+}
+
+/// Whether live state came from a snapshot, or the base revision stands in for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Basis {
+    /// From a snapshot.
+    Live,
+    /// The base revision's manifests stand in.
+    Assumed,
+}
+
+impl Basis {
+    /// The word used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Assumed => "assumed",
+        }
+    }
+}
+
+/// One field in which live and target differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldChange {
+    /// JSON pointer into the object.
+    pub path: String,
+    /// Live value; `None` where the field is absent. Values of Secrets are replaced by a marker.
+    pub live: Option<Value>,
+    /// Value after the sync; `None` where the field goes.
+    pub target: Option<Value>,
+    /// The manager that owns the field in the live object.
+    pub owner: Option<String>,
+}
+
+/// An object that goes because another one goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dependent {
+    /// The object.
+    pub key: ResourceKey,
+    /// Why it goes along, in a few words: `owned by it`, `in the namespace`, `of this kind`, `its volume`.
+    pub because: &'static str,
+    /// The Application that tracks it (`namespace/name`), if any.
+    pub application: Option<String>,
+}
+
+/// What happens to one object of one Application.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The object.
+    pub key: ResourceKey,
+    /// API version that is applied, or that the live object was read in.
+    pub version: Arc<str>,
+    /// What happens.
+    pub action: Action,
+    /// Why; explains and never steers.
+    pub reason: Reason,
+    /// Phase in which it happens.
+    pub phase: Phase,
+    /// Wave in which it happens (after mirroring and moving).
+    pub wave: i64,
+    /// Position in the Application's sync, from 1.
+    pub order: usize,
+    /// Whether the change under review brings this about.
+    pub introduced: bool,
+    /// Whether the sync gets this far.
+    pub reached: bool,
+    /// What Git renders, as it is applied.
+    pub target: Option<Arc<Manifest>>,
+    /// What the cluster has.
+    pub live: Option<Arc<LiveObject>>,
+    /// Where the object stands in the base revision, if it does.
+    pub base: Option<Arc<Manifest>>,
+    /// Differing fields, for updates.
+    pub diff: Vec<FieldChange>,
+    /// What goes along with a deletion.
+    pub cascade: Vec<Dependent>,
+    /// Server of the cluster, where it is not the Application's own destination.
+    pub cluster: Option<Arc<str>>,
+}
+
+impl Change {
+    /// The object's text in the repository: head where it is rendered, else base.
+    pub fn origin(&self) -> Option<&Origin> {
+        self.target.as_ref().or(self.base.as_ref()).map(|manifest| &manifest.origin)
+    }
+
+    /// The live object as it was captured.
+    pub fn live_object(&self) -> Option<&Value> {
+        self.live.as_ref().map(|live| live.object())
+    }
+
+    /// The target as it is applied.
+    pub fn target_object(&self) -> Option<&Value> {
+        self.target.as_ref().map(|target| &*target.object)
+    }
+}
+
+/// How an Application is synced. The words are those of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SyncMode {
+    /// Happens on merge.
+    Automated,
+    /// Waits for a person.
+    Manual,
+    /// Argo CD starts no sync, or fails it before anything is applied.
+    Refused,
+    /// No target manifests.
+    Error,
+    /// A sync window holds it back.
+    Blocked,
+    /// The Application itself goes.
+    Deleted,
+}
+
+impl SyncMode {
+    /// The word used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Automated => "automated",
+            Self::Manual => "manual",
+            Self::Refused => "refused",
+            Self::Error => "error",
+            Self::Blocked => "blocked",
+            Self::Deleted => "deleted",
+        }
+    }
+}
+
+/// Whether and how a sync runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyncDecision {
+    /// The mode.
+    pub mode: SyncMode,
+    /// Whether the sync deletes what left Git.
+    pub prune: bool,
+    /// Whether Argo CD undoes changes made in the cluster.
+    pub self_heal: bool,
+    /// Whether an operation starts by itself because of what differs.
+    pub starts: bool,
+    /// Why, in a sentence.
+    pub reason: String,
+}
+
+/// A remark on the whole Application, such as a resource that appears twice.
+#[derive(Clone, Debug)]
+pub struct Condition {
+    /// Argo CD's name for it, for example `RepeatedResourceWarning`.
+    pub kind: &'static str,
+    /// In words.
+    pub message: String,
+    /// The object it is about.
+    pub key: Option<ResourceKey>,
+    /// Where it stands.
+    pub origin: Option<Origin>,
+}
+
+/// What the change under review does to the Application object itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppChange {
+    /// Only at head.
+    Added,
+    /// Only at base.
+    Removed,
+    /// Its definition differs.
+    Modified,
+    /// Its definition is the same.
+    Unchanged,
+}
+
+impl AppChange {
+    /// The word used in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Modified => "modified",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
+/// What Argo CD will do to one Application.
+#[derive(Clone, Debug)]
+pub struct SyncPlan {
+    /// The Application as it will be in effect after the merge (the live object where no parent applies the file).
+    pub application: Arc<Application>,
+    /// The Application's definition in the repository: head, else base.
+    pub origin: Option<Origin>,
+    /// Server URL of the destination; empty where it cannot be resolved.
+    pub server: Arc<str>,
+    /// What happens to its definition.
+    pub change: AppChange,
+    /// Whether and how a sync runs.
+    pub sync: SyncDecision,
+    /// What happens, in the order of the sync. With `none` for objects in sync.
+    pub changes: Vec<Change>,
+    /// Remarks on the whole.
+    pub conditions: Vec<Condition>,
+    /// Where live state came from.
+    pub basis: Basis,
+    /// Whether the change under review touches anything of it.
+    pub affected: bool,
+}

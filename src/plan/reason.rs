@@ -1,0 +1,128 @@
+//! Why an object gets its action: data for rules and machines, and the one place where the sentence is written.
+
+use std::fmt;
+
+/// Why a change has its action. It explains and never steers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// In Git, not in the cluster.
+    NotLive,
+    /// Live and target differ in this many fields.
+    Differs {
+        /// Number of differing fields.
+        fields: usize,
+    },
+    /// Nothing differs, but a full sync applies it all the same with this option.
+    Reapplied {
+        /// The option, for example `Replace=true`.
+        option: &'static str,
+    },
+    /// The live object is tracked by nobody.
+    Untracked,
+    /// The live object is tracked by another Application.
+    TrackedBy {
+        /// That Application, as its tracking id names it.
+        application: String,
+    },
+    /// Live and target are the same.
+    InSync,
+    /// `Replace=true`.
+    ReplaceOption,
+    /// `Force=true`, alone or with `Replace=true`.
+    ForceOption,
+    /// A hook of the sync.
+    Hook {
+        /// A live copy is deleted before it is created again.
+        recreates: bool,
+    },
+    /// `Skip`.
+    Skipped,
+    /// A hook whose type nobody knows.
+    UnknownHook {
+        /// The annotation's value.
+        value: String,
+    },
+    /// Argo CD will be refused.
+    Fails {
+        /// What is refused and why, in a sentence.
+        message: String,
+        /// Fields that cannot change, as JSON pointers; empty for other failures.
+        fields: Vec<String>,
+    },
+    /// Left Git and prune is on.
+    RemovedFromGit {
+        /// The sync runs by itself.
+        automated: bool,
+    },
+    /// Left Git, and prune is off.
+    PruneOff,
+    /// Left Git, and the sync is manual, which prunes only on request.
+    ManualSync,
+    /// Left Git, and `Prune=false` holds.
+    PruneFalse {
+        /// It stands on the Application, not on the live object.
+        on_application: bool,
+    },
+    /// Left Git, and `Prune=confirm` holds.
+    PruneConfirm {
+        /// It stands on the Application, not on the live object.
+        on_application: bool,
+    },
+    /// Its Application goes and has a finalizer.
+    Cascade,
+    /// Its Application goes and has no finalizer.
+    NoFinalizer,
+    /// Its Application goes, but the object is not deleted with it.
+    KeptOnDeletion {
+        /// Why, for example `Delete=false`.
+        because: &'static str,
+    },
+    /// A CustomResourceDefinition that left Git: it carries no tracking.
+    CrdUntracked,
+    /// The Application moves to another cluster.
+    DestinationMoved,
+    /// The Application's project no longer permits it, so Argo CD does not see it.
+    NotPermitted,
+    /// A namespace that the sync makes because of `CreateNamespace=true`.
+    CreateNamespace,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotLive => write!(f, "in Git, not in the cluster"),
+            Self::Differs { fields: 1 } => write!(f, "1 field differs"),
+            Self::Differs { fields } => write!(f, "{fields} fields differ"),
+            Self::Reapplied { option } => write!(f, "nothing differs, but {option} rewrites it at every full sync"),
+            Self::Untracked => write!(f, "exists and is tracked by no Application"),
+            Self::TrackedBy { application } => write!(f, "tracked by Application {application} until now"),
+            Self::InSync => write!(f, "in sync"),
+            Self::ReplaceOption => write!(f, "Replace=true"),
+            Self::ForceOption => write!(f, "Force=true deletes it and creates it again"),
+            Self::Hook { recreates: true } => write!(f, "hook; its live copy is deleted first"),
+            Self::Hook { recreates: false } => write!(f, "hook"),
+            Self::Skipped => write!(f, "hook: Skip, never applied"),
+            Self::UnknownHook { value } => write!(f, "`{value}` is no hook type, so it is never applied"),
+            Self::Fails { message, .. } => f.write_str(message),
+            Self::RemovedFromGit { automated: true } => write!(f, "removed from Git; automated prune is on"),
+            Self::RemovedFromGit { automated: false } => write!(f, "removed from Git; pruned by the sync"),
+            Self::PruneOff => write!(f, "removed from Git; prune is off"),
+            Self::ManualSync => write!(f, "removed from Git; a manual sync prunes only on request"),
+            Self::PruneFalse { on_application: false } => write!(f, "removed from Git; kept by Prune=false on the live object"),
+            Self::PruneFalse { on_application: true } => write!(f, "removed from Git; kept by the Application's sync option Prune=false"),
+            Self::PruneConfirm { on_application: false } => {
+                write!(f, "removed from Git; Prune=confirm on the live object waits for approval")
+            }
+            Self::PruneConfirm { on_application: true } => {
+                write!(f, "removed from Git; the Application's sync option Prune=confirm waits for approval")
+            }
+            Self::Cascade => write!(f, "the Application is deleted and its live finalizer takes its objects along"),
+            Self::NoFinalizer => write!(f, "the Application is deleted without a live resources-finalizer; its objects stay unmanaged"),
+            Self::KeptOnDeletion { because } => write!(f, "the Application is deleted, but this object is kept: {because}"),
+            Self::CrdUntracked => write!(f, "removed from Git; CustomResourceDefinitions carry no tracking and are never pruned"),
+            Self::DestinationMoved => write!(f, "the Application moves to another cluster and leaves this object behind"),
+            Self::NotPermitted => write!(f, "the Application's project no longer permits it; it stays, unmanaged"),
+            Self::CreateNamespace => write!(f, "CreateNamespace=true"),
+        }
+    }
+}

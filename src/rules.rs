@@ -1,0 +1,74 @@
+//! Judges a plan: loads the rule definitions, evaluates them, hands on findings.
+//!
+//! Takes [`Facts`]; rules never read the repository, render, or compute anew what Argo CD does: they read it off the plan.
+
+use std::sync::Arc;
+
+use crate::inventory::Inventory;
+use crate::manifest::{Manifest, Origin, Side};
+use crate::plan::SyncPlan;
+use crate::snapshot::LiveState;
+
+/// What rules may look at.
+#[derive(Clone, Copy)]
+pub struct Facts<'a> {
+    /// The plans of the Applications that are looked at, by Application id.
+    pub plans: &'a [SyncPlan],
+    /// Every Application that is known.
+    pub inventory: &'a Inventory,
+    /// Live state.
+    pub live: &'a LiveState,
+    /// Targets of Applications that have no plan in this run, as far as rules ask for them: autoscalers.
+    pub elsewhere: &'a [Arc<Manifest>],
+    /// Keys that appear twice in one mapping, in manifests of the planned Applications.
+    pub duplicate_keys: &'a [DuplicateKey],
+    /// Manifests that could not be rendered.
+    pub render_failures: &'a [RenderFailure],
+    /// Seconds since 1970 at the time of the run.
+    pub now: i64,
+    /// Age in seconds from which a snapshot counts as stale.
+    pub max_snapshot_age: i64,
+}
+
+/// A key that appears twice in one mapping.
+#[derive(Clone, Debug)]
+pub struct DuplicateKey {
+    /// The Application that renders the file, `namespace/name`.
+    pub application: String,
+    /// The document; `within` is empty.
+    pub origin: Origin,
+    /// JSON pointer of the key from the document.
+    pub pointer: String,
+    /// Whether only head has it.
+    pub introduced: bool,
+}
+
+/// A source that could not be rendered.
+#[derive(Clone, Debug)]
+pub struct RenderFailure {
+    /// The Application, `namespace/name`.
+    pub application: String,
+    /// What went wrong, in a sentence.
+    pub message: String,
+    /// What to do, in a sentence.
+    pub help: String,
+    /// Rule that reports it: `render-failed`, or a more exact one such as `source-path-missing`.
+    pub rule: &'static str,
+    /// File and line, where it is about one: path, side, line, and the bytes of the place.
+    pub place: Option<FailurePlace>,
+    /// Whether only head fails.
+    pub introduced: bool,
+}
+
+/// Where a source cannot be read.
+#[derive(Clone, Debug)]
+pub struct FailurePlace {
+    /// Path from the repository root.
+    pub path: Arc<str>,
+    /// The side.
+    pub side: Side,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}
