@@ -8,6 +8,7 @@ pub mod finding;
 pub mod inventory;
 pub mod manifest;
 pub mod plan;
+pub mod repo;
 pub mod report;
 pub mod rules;
 pub mod snapshot;

@@ -1,0 +1,87 @@
+//! The Git repository as revisions.
+//!
+//! Takes a directory and names of revisions; hands on a [`Tree`] (a read-only virtual file tree at a commit, of the index or of the working
+//! tree), the [`ChangeSet`] between two of them, and the names and addresses by which others know the repository. It never writes, never uses
+//! the network, never runs a program and reads no file outside the repository.
+
+mod change;
+mod error;
+pub mod follow;
+mod index;
+mod link;
+mod remedy;
+mod remote;
+mod rename;
+mod revision;
+pub mod semver;
+#[cfg(test)]
+mod tests;
+mod tree;
+pub mod url;
+mod worktree;
+
+use std::path::Path;
+use std::sync::Arc;
+
+pub use change::{Change, ChangeSet, PathChange};
+pub use error::RepoError;
+pub use link::{LinkError, LinkTarget, OutOfBoundsLink};
+pub use remote::RefNames;
+pub use revision::{Commit, Revision};
+pub use tree::{ContentId, Entry, EntryKind, Tree, TreeNote};
+pub use url::RepoUrl;
+
+/// A Git repository. Cheap to clone and to share between threads.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    shared: Arc<gix::ThreadSafeRepository>,
+}
+
+impl Repository {
+    /// Opens the repository that `dir` belongs to: `dir` itself or the nearest directory above it. Bare repositories and linked working trees
+    /// are fine. As in Git, `GIT_INDEX_FILE`, `GIT_WORK_TREE` and the like are honoured, so that hooks see the index they were called for.
+    ///
+    /// # Errors
+    /// When there is no repository, when it belongs to another user ([`RepoError::DubiousOwnership`], as Git does), or when it cannot be read.
+    pub fn discover(dir: &Path) -> Result<Self, RepoError> {
+        Self::discover_with(dir, &gix::open::Permissions::all())
+    }
+
+    fn discover_with(dir: &Path, permissions: &gix::open::Permissions) -> Result<Self, RepoError> {
+        let options = || gix::open::Options::default().permissions(*permissions);
+        let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
+        let shared = gix::ThreadSafeRepository::discover_opts(dir, gix::discover::upwards::Options::default(), trust).map_err(|source| {
+            match source.downcast_any_ref::<gix::discover::upwards::Error>() {
+                Some(_) => RepoError::NotARepository { dir: dir.to_owned() },
+                None => RepoError::git(format!("opening the repository at `{}`", dir.display()), source),
+            }
+        })?;
+        let repo = shared.to_thread_local();
+        if repo.git_dir_trust() != gix::sec::Trust::Full {
+            let owned = repo.workdir().unwrap_or_else(|| repo.git_dir());
+            return Err(RepoError::dubious_ownership(&std::fs::canonicalize(owned).unwrap_or_else(|_| owned.to_owned())));
+        }
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The root of the working tree. `None` for a bare repository.
+    #[must_use]
+    pub fn root(&self) -> Option<&Path> {
+        self.shared.work_dir()
+    }
+
+    /// Whether the history was cut when it was fetched (`git clone --depth`, `fetch-depth` in CI).
+    #[must_use]
+    pub fn is_shallow(&self) -> bool {
+        self.local().is_shallow().unwrap_or(false)
+    }
+
+    /// A handle for the current thread.
+    fn local(&self) -> gix::Repository {
+        self.shared.to_thread_local()
+    }
+
+    fn root_or_error(&self) -> Result<&Path, RepoError> {
+        self.root().ok_or_else(|| RepoError::NoWorkingTree { git_dir: self.shared.git_dir().to_owned() })
+    }
+}
