@@ -14,7 +14,8 @@ mod remote;
 mod rename;
 mod revision;
 pub mod semver;
-#[cfg(test)]
+// They make symbolic links, file modes and names that only Unix has.
+#[cfg(all(test, unix))]
 mod tests;
 mod tree;
 pub mod url;
@@ -48,14 +49,18 @@ impl Repository {
     }
 
     fn discover_with(dir: &Path, permissions: &gix::open::Permissions) -> Result<Self, RepoError> {
+        if !dir.is_dir() {
+            return Err(RepoError::NotARepository { dir: dir.to_owned() });
+        }
         let options = || gix::open::Options::default().permissions(*permissions);
         let trust = gix::sec::trust::Mapping { full: options(), reduced: options() };
-        let shared = gix::ThreadSafeRepository::discover_opts(dir, gix::discover::upwards::Options::default(), trust).map_err(|source| {
-            match source.downcast_any_ref::<gix::discover::upwards::Error>() {
-                Some(_) => RepoError::NotARepository { dir: dir.to_owned() },
-                None => RepoError::git(format!("opening the repository at `{}`", dir.display()), source),
-            }
-        })?;
+        let shared =
+            gix::ThreadSafeRepository::discover_opts(dir, gix::discover::upwards::Options::default(), trust).map_err(|source| {
+                match source.downcast_any_ref::<gix::discover::upwards::Error>() {
+                    Some(_) => RepoError::NotARepository { dir: dir.to_owned() },
+                    None => RepoError::git(format!("opening the repository at `{}`", dir.display()), source),
+                }
+            })?;
         let repo = shared.to_thread_local();
         if repo.git_dir_trust() != gix::sec::Trust::Full {
             let owned = repo.workdir().unwrap_or_else(|| repo.git_dir());

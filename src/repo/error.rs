@@ -13,10 +13,7 @@ use super::remedy;
 pub enum RepoError {
     /// Neither the directory nor one above it is a Git repository.
     #[error("`{}` is not inside a Git repository", dir.display())]
-    #[diagnostic(
-        code(presync::repo::not_a_repository),
-        help("run presync inside a Git repository, or name one with `--repo DIR`")
-    )]
+    #[diagnostic(code(presync::repo::not_a_repository), help("run presync inside a Git repository, or name one with `--repo DIR`"))]
     NotARepository {
         /// The directory where the search began.
         dir: PathBuf,

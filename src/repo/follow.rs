@@ -123,7 +123,13 @@ mod tests {
 
     fn follows(target: &str, base: &str) -> Follows {
         let (branches, tags) = (names(&["master", "dev", "env/test", "2"]), names(&["v1.0.0", "dev-tag"]));
-        let merge = MergeTarget { base_branch: base, head_branch: Some("feature"), default_branch: Some("master"), branches: &branches, tags: &tags };
+        let merge = MergeTarget {
+            base_branch: base,
+            head_branch: Some("feature"),
+            default_branch: Some("master"),
+            branches: &branches,
+            tags: &tags,
+        };
         revision_follows(target, "", &merge)
     }
 

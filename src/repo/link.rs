@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use thiserror::Error;
 
-use super::tree::{Entry, EntryKind, Tree};
 use super::RepoError;
+use super::tree::{Entry, EntryKind, Tree};
 
 /// As many links as Linux follows for one path (`path_resolution(7)`).
 const MAX_LINKS: usize = 40;

@@ -54,7 +54,9 @@ pub(super) fn no_merge_base(repo: &gix::Repository, shallow: bool) -> String {
     match (shallow, fetch_remote(repo)) {
         (true, Some(remote)) => {
             let remote = shell_word(&remote);
-            format!("the history was cut when it was fetched: `git fetch --unshallow {remote}`, or a piece of it with `git fetch --deepen=50 {remote}`{IN_ACTIONS}")
+            format!(
+                "the history was cut when it was fetched: `git fetch --unshallow {remote}`, or a piece of it with `git fetch --deepen=50 {remote}`{IN_ACTIONS}"
+            )
         }
         _ => "they share no history; name the commit to compare with, for example `--base HEAD~1`".to_owned(),
     }

@@ -154,12 +154,8 @@ struct Comparison {
 }
 
 fn parse_alternative(text: &str) -> Option<Vec<Comparison>> {
-    let mut tokens = Vec::new();
-    for token in text.split(|c: char| c.is_whitespace() || c == ',').filter(|token| !token.is_empty()) {
-        tokens.push(token);
-    }
     let mut comparisons = Vec::new();
-    let mut tokens = tokens.into_iter().peekable();
+    let mut tokens = text.split(|c: char| c.is_whitespace() || c == ',').filter(|token| !token.is_empty()).peekable();
     while let Some(token) = tokens.next() {
         if tokens.peek() == Some(&"-") {
             tokens.next();
@@ -186,7 +182,15 @@ impl Comparison {
         let open_major = is_open(major);
         let open_minor = !open_major && is_open(minor);
         let open_patch = !open_major && !open_minor && is_open(patch);
-        let kept = if open_major { 0 } else if open_minor { 1 } else if open_patch { 2 } else { 3 };
+        let kept = if open_major {
+            0
+        } else if open_minor {
+            1
+        } else if open_patch {
+            2
+        } else {
+            3
+        };
         let mut numbers = [0; 3];
         for (number, part) in numbers.iter_mut().zip(&parts.numbers).take(kept) {
             *number = part.unwrap_or_default().parse().ok()?;
@@ -272,14 +276,12 @@ impl<'t> Parts<'t> {
             return None;
         }
         let mut numbers = [None; 3];
-        let mut count = 0;
-        for part in core.split('.') {
+        for (position, part) in core.split('.').enumerate() {
             let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
             if !is_number && !matches!(part, "x" | "X" | "*") {
                 return None;
             }
-            *numbers.get_mut(count)? = Some(part);
-            count += 1;
+            *numbers.get_mut(position)? = Some(part);
         }
         Some(Self { numbers, prerelease: prerelease.unwrap_or_default() })
     }

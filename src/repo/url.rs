@@ -108,11 +108,7 @@ fn is_user(user: &str) -> bool {
 
 /// Splits `host[:port][:/]path`.
 fn split_host(rest: &str) -> Option<(&str, &str)> {
-    let (host, after) = if rest.starts_with('[') {
-        rest.split_at(rest.find(']')? + 1)
-    } else {
-        rest.split_at(rest.find([':', '/'])?)
-    };
+    let (host, after) = if rest.starts_with('[') { rest.split_at(rest.find(']')? + 1) } else { rest.split_at(rest.find([':', '/'])?) };
     let path = after.strip_prefix([':', '/'])?;
     if after.starts_with(':') {
         let digits = path.bytes().take_while(u8::is_ascii_digit).count();
@@ -229,7 +225,17 @@ mod tests {
 
     #[test]
     fn what_is_no_repository_on_a_host_has_no_address() {
-        for url in ["/srv/git/repo.git", "../repo", "file:///srv/repo", "oci://ghcr.io/org/chart", "C:/repo", "foo/bar", "{{url}}", "https://", "@:"] {
+        for url in [
+            "/srv/git/repo.git",
+            "../repo",
+            "file:///srv/repo",
+            "oci://ghcr.io/org/chart",
+            "C:/repo",
+            "foo/bar",
+            "{{url}}",
+            "https://",
+            "@:",
+        ] {
             assert_eq!(RepoUrl::parse(url), None, "{url}");
         }
     }

@@ -37,10 +37,8 @@ impl Repository {
         let index = open_index(&repo)?;
         let mut listing = Listing::default();
         let candidates = Walk::new(root, &repo, &index)?.run(&mut listing)?;
-        let seen: Vec<Vec<Seen>> = candidates
-            .par_chunks(FILES_PER_TASK)
-            .map(|chunk| look_at(self, root, &index, chunk))
-            .collect::<Result<_, RepoError>>()?;
+        let seen: Vec<Vec<Seen>> =
+            candidates.par_chunks(FILES_PER_TASK).map(|chunk| look_at(self, root, &index, chunk)).collect::<Result<_, RepoError>>()?;
         let mut on_disk = BTreeSet::new();
         for seen in seen.into_iter().flatten() {
             on_disk.extend(seen.index_entry);
@@ -145,7 +143,8 @@ impl<'r> Walk<'r> {
 
     fn file(&mut self, path: BString, tracked_only: bool) -> Result<Option<Candidate>, RepoError> {
         if let Some(stages) = self.index.entry_range(path.as_bstr()) {
-            let unconflicted = |position: &usize| self.index.entries().get(*position).is_some_and(|entry| entry.stage() == Stage::Unconflicted);
+            let unconflicted =
+                |position: &usize| self.index.entries().get(*position).is_some_and(|entry| entry.stage() == Stage::Unconflicted);
             let index_entry = stages.into_iter().find(unconflicted);
             return Ok(Some(Candidate { path, index_entry }));
         }
@@ -175,9 +174,10 @@ impl<'r> Walk<'r> {
 
     /// Whether the untracked `path` is ignored, itself or with a directory above it.
     fn is_excluded(&mut self, path: &BStr, mode: Mode) -> Result<bool, RepoError> {
-        self.excludes.at_entry(path, Some(mode)).map(|platform| platform.is_excluded()).map_err(|source| {
-            RepoError::git(format!("reading the ignore files for `{}`", path.to_str_lossy()), source)
-        })
+        self.excludes
+            .at_entry(path, Some(mode))
+            .map(|platform| platform.is_excluded())
+            .map_err(|source| RepoError::git(format!("reading the ignore files for `{}`", path.to_str_lossy()), source))
     }
 }
 
@@ -206,9 +206,8 @@ fn look_at(repository: &Repository, root: &Path, index: &gix::index::File, candi
         let is_clean = tracked.is_some_and(|(entry, index_kind)| {
             let same_type = (index_kind == EntryKind::Symlink) == (kind == EntryKind::Symlink) && index_kind != EntryKind::Submodule;
             let trusted = entry.flags.contains(Flags::ASSUME_VALID)
-                || gix::index::entry::Stat::from_fs(&metadata).is_ok_and(|now| {
-                    entry.stat.matches(&now, stat_options) && !entry.stat.is_racy(index.timestamp(), stat_options)
-                });
+                || gix::index::entry::Stat::from_fs(&metadata)
+                    .is_ok_and(|now| entry.stat.matches(&now, stat_options) && !entry.stat.is_racy(index.timestamp(), stat_options));
             same_type && trusted && !entry.flags.contains(Flags::INTENT_TO_ADD)
         });
         let outcome = match tracked {

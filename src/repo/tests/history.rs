@@ -24,7 +24,9 @@ fn all_the_usual_names_of_a_commit_are_understood() {
     sandbox.git(&["branch", "feature/x", "HEAD~2"]);
     sandbox.git(&["update-ref", "refs/remotes/origin/main", "HEAD~1"]);
     let sha = sandbox.git(&["rev-parse", "HEAD"]);
-    for revision in ["HEAD", "main", "refs/heads/main", "HEAD~2", "HEAD^", "light", "heavy", "feature/x", "origin/main", sha.trim(), &sha[..8]] {
+    for revision in
+        ["HEAD", "main", "refs/heads/main", "HEAD~2", "HEAD^", "light", "heavy", "feature/x", "origin/main", sha.trim(), &sha[..8]]
+    {
         let expected = sandbox.git(&["rev-parse", &format!("{revision}^{{commit}}")]);
         assert_eq!(resolve(&sandbox, revision).expect(revision), expected.trim(), "{revision}");
     }

@@ -103,7 +103,8 @@ fn a_directory_is_a_slice_and_never_its_namesake() {
 
 #[test]
 fn contents_are_read_by_path_and_links_are_not_followed() {
-    let tree = with_all_kinds().head();
+    let sandbox = with_all_kinds();
+    let tree = sandbox.head();
     assert_eq!(text(&tree, "apps/foo/a.yaml"), "a: 1\n");
     assert_eq!(text(&tree, "apps/link"), "../README.md");
     let entry = tree.get("README.md").expect("an entry");
@@ -115,7 +116,8 @@ fn contents_are_read_by_path_and_links_are_not_followed() {
 
 #[test]
 fn trees_are_shared_between_threads() {
-    let tree = with_all_kinds().head();
+    let sandbox = with_all_kinds();
+    let tree = sandbox.head();
     let other = tree.clone();
     let read = std::thread::spawn(move || other.read("README.md").map(|contents| contents.len()));
     assert_eq!(read.join().expect("a thread").expect("contents"), 6);

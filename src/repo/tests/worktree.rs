@@ -97,8 +97,18 @@ fn ignored_files_are_left_out_wherever_the_pattern_stands() {
     let excludes = sandbox.path("user-excludes").display().to_string();
     sandbox.git(&["config", "core.excludesFile", &excludes]);
     for path in [
-        "a.log", "keep.log", "build/out", "build/deep/out", "sub/secret.yaml", "sub/deep/secrets/x", "sub/shown", "secret.yaml", "local-only",
-        "sub/local-only", "x.swp", "sub/build/out",
+        "a.log",
+        "keep.log",
+        "build/out",
+        "build/deep/out",
+        "sub/secret.yaml",
+        "sub/deep/secrets/x",
+        "sub/shown",
+        "secret.yaml",
+        "local-only",
+        "sub/local-only",
+        "x.swp",
+        "sub/build/out",
     ] {
         sandbox.write(path, "x");
     }

@@ -72,7 +72,10 @@ impl<'r> Converter<'r> {
         let metadata = look_up(self.root, relative)?;
         if metadata.is_symlink() {
             let target = std::fs::read_link(self.root.join(relative)).map_err(|source| unreadable(relative, source))?;
-            return Ok(gix::path::into_bstr(target).map_err(|source| RepoError::git("reading a symbolic link", source))?.into_owned().into());
+            return Ok(gix::path::into_bstr(target)
+                .map_err(|source| RepoError::git("reading a symbolic link", source))?
+                .into_owned()
+                .into());
         }
         if metadata.len() > READ_LIMIT {
             return Err(RepoError::TooLarge { path: shown(relative), size: metadata.len(), limit: READ_LIMIT });
