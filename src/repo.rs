@@ -15,7 +15,8 @@ mod rename;
 mod revision;
 pub mod semver;
 // They make symbolic links, file modes and names that only Unix has.
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;
 mod tree;
 pub mod url;

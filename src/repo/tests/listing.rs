@@ -135,11 +135,11 @@ fn a_path_that_is_not_utf8_is_noted_and_left_out() {
         return;
     }
     let note = TreeNote::PathNotUtf8 { path: "caf\u{fffd}.yaml".to_owned() };
-    assert_eq!(sandbox.worktree().notes(), [note.clone()]);
+    assert_eq!(sandbox.worktree().notes(), std::slice::from_ref(&note));
     sandbox.commit(&[]);
     for tree in [sandbox.head(), sandbox.index(), sandbox.worktree()] {
         assert_eq!(paths(&tree), ["a"]);
-        assert_eq!(tree.notes(), [note.clone()]);
+        assert_eq!(tree.notes(), std::slice::from_ref(&note));
     }
 }
 
