@@ -4,9 +4,13 @@
 
 pub mod key;
 pub mod origin;
+pub mod pointer;
+pub mod reader;
+pub mod span;
 
 pub use key::ResourceKey;
 pub use origin::{Manifest, Origin, Side};
+pub use pointer::Pointer;
 
 use serde_json::Value;
 
