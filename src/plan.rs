@@ -4,6 +4,7 @@
 //! the plan is a function of values.
 
 pub mod change;
+pub mod failure;
 pub mod reason;
 
 pub use change::{Action, AppChange, Basis, Change, Condition, Dependent, FieldChange, Phase, SyncDecision, SyncMode, SyncPlan};
