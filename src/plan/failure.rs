@@ -20,7 +20,7 @@ mod subject;
 mod types;
 mod workload;
 
-pub use types::{non_string_metadata, type_errors, TypeError};
+pub use types::{TypeError, non_string_metadata, type_errors};
 
 use subject::{Subject, dotted, shown, text};
 
@@ -55,6 +55,9 @@ pub struct Context<'a> {
     pub custom_resources: BTreeMap<(String, String), &'a Value>,
     /// Whether live Secrets hold values that compare with the target's. Off: only their keys are compared.
     pub secret_values_known: bool,
+    /// Whether the live objects are the base revision's targets standing in for a cluster: then all they have was applied,
+    /// and what leaves the target is removed.
+    pub assumed_live: bool,
     /// Whether `Force=true` breaks server-side apply, as it does up to Argo CD 3.5 (`resource_ops.go:newApplyOptions` gives kubectl both flags).
     pub force_breaks_server_side_apply: bool,
 }
@@ -66,6 +69,7 @@ impl Default for Context<'_> {
             default_storage_class: None,
             custom_resources: BTreeMap::new(),
             secret_values_known: false,
+            assumed_live: false,
             force_breaks_server_side_apply: true,
         }
     }
@@ -80,7 +84,8 @@ impl<'a> Context<'a> {
             if subject.is("storage.k8s.io", "StorageClass") {
                 let name = text(object, "/metadata/name").to_owned();
                 let grows = object.get("allowVolumeExpansion").and_then(Value::as_bool).unwrap_or(false);
-                let default = object.pointer("/metadata/annotations").and_then(|all| all.get("storageclass.kubernetes.io/is-default-class"));
+                let default =
+                    object.pointer("/metadata/annotations").and_then(|all| all.get("storageclass.kubernetes.io/is-default-class"));
                 if default.and_then(Value::as_str) == Some("true") {
                     context.default_storage_class = Some(name.clone());
                 }
@@ -266,14 +271,18 @@ pub fn foresee_apply(target: &Value, live: &Value, apply: Apply, context: &Conte
     let updates_instead = subject.kind == "Namespace" || subject.is("apiextensions.k8s.io", "CustomResourceDefinition");
     if replaces && apply.force && !updates_instead {
         return match creation_problem(&subject, target, apply) {
-            Some(problem) => Outcome::Fail(deleted_for_nothing(&subject, problem)),
+            Some(problem) => Outcome::Fail(deleted_for_nothing(problem)),
             None => Outcome::Recreate,
         };
     }
     if let Some(problem) = force_problem(&subject, apply, context) {
         return Outcome::Fail(problem.into_failure());
     }
-    let merged = effective::effective(target, live, apply.strategy, subject.is_built_in());
+    let merged = if context.assumed_live && !replaces {
+        effective::over_assumed(target, live, subject.is_built_in())
+    } else {
+        effective::effective(target, live, apply.strategy, subject.is_built_in())
+    };
     let change = Change { subject, target, live, merged: &merged, strategy: apply.strategy, context };
     let Some(problem) = update_problem(&change) else {
         return if replaces && !updates_instead {
@@ -291,7 +300,7 @@ pub fn foresee_apply(target: &Value, live: &Value, apply: Apply, context: &Conte
         return Outcome::Fail(problem.into_failure());
     }
     match slow_to_delete(&subject, live) {
-        Some(certainty) => Outcome::Fail(deleted_then_timed_out(&subject, problem, certainty)),
+        Some(certainty) => Outcome::Fail(deleted_then_timed_out(problem, certainty)),
         None => Outcome::Recreate,
     }
 }
@@ -374,20 +383,23 @@ fn slow_to_delete(subject: &Subject<'_>, live: &Value) -> Option<Certainty> {
     (finalizers || graceful || cleans_up).then_some(Certainty::Likely)
 }
 
-fn deleted_then_timed_out(subject: &Subject<'_>, problem: Problem, certainty: Certainty) -> Failure {
+fn deleted_then_timed_out(problem: Problem, certainty: Certainty) -> Failure {
     let likely = if certainty == Certainty::Likely { "likely " } else { "" };
     let message = format!(
-        "Force=true on {subject}: {}, so the sync will {likely}delete it, then fail with a deadline error and not create it again{}",
+        "{}; with Force=true the sync will {likely}delete it, then fail with a deadline error and not create it again{}",
         problem.reason, problem.remark
     );
     Failure { kind: FailureKind::ForceDeletes { cause: Box::new(problem.kind) }, message, changes: problem.changes, certainty }
 }
 
-fn deleted_for_nothing(subject: &Subject<'_>, problem: Problem) -> Failure {
+fn deleted_for_nothing(problem: Problem) -> Failure {
     let message = format!(
-        "Replace=true with Force=true deletes {subject} first, and then it cannot be created: {}{}",
+        "{}; with Replace=true and Force=true the sync deletes the live object first and then cannot create it{}",
         problem.reason, problem.remark
     );
     let kind = FailureKind::ForceDeletes { cause: Box::new(problem.kind) };
     Failure { kind, message, changes: problem.changes, certainty: Certainty::Likely }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use super::quantity::nanos;
 use super::subject::{shown, text};
 use super::{ApplyStrategy, Certainty, Change, FailureKind, Problem, ValueChange};
-use super::quantity::nanos;
 
 const REQUEST: &str = "/spec/resources/requests/storage";
 const CLASS: &str = "/spec/storageClassName";
@@ -37,10 +37,7 @@ fn replaced_without_volume(change: &Change<'_>) -> Option<Problem> {
     if change.strategy != ApplyStrategy::Replace || bound.is_empty() || !text(change.merged, VOLUME_NAME).is_empty() {
         return None;
     }
-    let reason = format!(
-        "Replace=true on {} leaves out spec.volumeName, which is {bound} live and cannot be taken away",
-        change.subject
-    );
+    let reason = format!("Replace=true on {} leaves out spec.volumeName, which is {bound} live and cannot be taken away", change.subject);
     let mut problem = Problem::new(FailureKind::ReplaceLosesVolumeName, Certainty::Measured, reason);
     problem.changes = change.at(VOLUME_NAME);
     Some(problem)
@@ -100,7 +97,10 @@ fn resized(change: &Change<'_>) -> Option<Problem> {
     };
     let certainty = if class.is_empty() { Certainty::Likely } else { Certainty::Measured };
     // An admission plugin refuses with "forbidden", for which kubectl's --force does nothing.
-    Some(Problem { force_recreates: false, ..problem(FailureKind::ClaimCannotGrow, certainty, format!("{subject} cannot grow {sizes}: {why}")) })
+    Some(Problem {
+        force_recreates: false,
+        ..problem(FailureKind::ClaimCannotGrow, certainty, format!("{subject} cannot grow {sizes}: {why}"))
+    })
 }
 
 /// The source, mode and node affinity of a volume (Kubernetes `ValidatePersistentVolumeUpdate`).

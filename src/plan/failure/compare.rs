@@ -85,7 +85,10 @@ impl Walk {
 }
 
 fn is_free_form(key: &str) -> bool {
-    matches!(key, "matchLabels" | "labels" | "annotations" | "data" | "binaryData" | "parameters" | "nodeSelector" | "volumeAttributes" | "options")
+    matches!(
+        key,
+        "matchLabels" | "labels" | "annotations" | "data" | "binaryData" | "parameters" | "nodeSelector" | "volumeAttributes" | "options"
+    )
 }
 
 fn same_scalar(target: &Value, live: &Value, quantities: bool) -> bool {
@@ -116,12 +119,17 @@ fn is_unset_or_default(place: &Place<'_>, value: &Value) -> bool {
             matches!(place.key, "hostNetwork" | "hostPID" | "hostIPC" | "stdin" | "stdinOnce" | "tty" | "readOnly" | "immutable")
         }
         Value::String(text) if text.is_empty() => {
-            matches!(place.key, "serviceName" | "subPath" | "nodeName" | "value" | "workingDir" | "hostname" | "subdomain" | "type" | "volumeName")
+            matches!(
+                place.key,
+                "serviceName" | "subPath" | "nodeName" | "value" | "workingDir" | "hostname" | "subdomain" | "type" | "volumeName"
+            )
         }
         Value::String(text) => text_default(place, text),
         Value::Number(number) => number.as_i64().is_some_and(|number| number_default(place.key, number)),
         Value::Bool(true) => matches!(place.key, "enableServiceLinks" | "attachRequired"),
-        Value::Array(list) => place.key == "volumeLifecycleModes" && list.len() == 1 && list.first().is_some_and(|mode| mode == "Persistent"),
+        Value::Array(list) => {
+            place.key == "volumeLifecycleModes" && list.len() == 1 && list.first().is_some_and(|mode| mode == "Persistent")
+        }
     }
 }
 
@@ -206,7 +214,10 @@ mod tests {
 
     #[test]
     fn a_label_that_looks_like_a_default_is_a_change() {
-        assert_eq!(differ(json!({"matchLabels": {"a": "b", "protocol": "TCP"}}), json!({"matchLabels": {"a": "b"}})), ["/spec/matchLabels/protocol"]);
+        assert_eq!(
+            differ(json!({"matchLabels": {"a": "b", "protocol": "TCP"}}), json!({"matchLabels": {"a": "b"}})),
+            ["/spec/matchLabels/protocol"]
+        );
     }
 
     #[test]

@@ -40,9 +40,8 @@ fn definition_name(subject: &Subject<'_>, target: &Value) -> Option<Problem> {
 fn definition(change: &Change<'_>) -> Option<Problem> {
     let conditions = change.live.pointer("/status/conditions").and_then(Value::as_array);
     // A live object without conditions is one that presync assumes: taken as established.
-    let established = conditions.is_none_or(|all| {
-        all.iter().any(|condition| text(condition, "/type") == "Established" && text(condition, "/status") == "True")
-    });
+    let established = conditions
+        .is_none_or(|all| all.iter().any(|condition| text(condition, "/type") == "Established" && text(condition, "/status") == "True"));
     if !established {
         return None;
     }
@@ -95,7 +94,10 @@ fn frozen_by(rule: &str) -> Vec<&str> {
         let (left, right) = (left.trim(), right.trim());
         let (new, old) = if left.starts_with("oldSelf") { (right, left) } else { (left, right) };
         let (Some(new), Some(old)) = (new.strip_prefix("self"), old.strip_prefix("oldSelf")) else { return Vec::new() };
-        let plain = |path: &str| path.is_empty() || (path.starts_with('.') && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_')));
+        let plain = |path: &str| {
+            path.is_empty()
+                || (path.starts_with('.') && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_')))
+        };
         if new != old || !plain(new) {
             return Vec::new();
         }
@@ -113,7 +115,14 @@ mod tests {
         assert_eq!(frozen_by("self == oldSelf"), [""]);
         assert_eq!(frozen_by("oldSelf.zone==self.zone"), [".zone"]);
         assert_eq!(frozen_by("(self.a == oldSelf.a) && self.b.c == oldSelf.b.c"), [".a", ".b.c"]);
-        for rule in ["self >= oldSelf", "self == oldSelf || self == ''", "has(self.a) == has(oldSelf.a)", "self.a == oldSelf.b", "self.size() == oldSelf.size()", ""] {
+        for rule in [
+            "self >= oldSelf",
+            "self == oldSelf || self == ''",
+            "has(self.a) == has(oldSelf.a)",
+            "self.a == oldSelf.b",
+            "self.size() == oldSelf.size()",
+            "",
+        ] {
             assert_eq!(frozen_by(rule), Vec::<&str>::new(), "{rule}");
         }
     }

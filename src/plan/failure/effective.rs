@@ -26,10 +26,13 @@ pub(super) fn effective(target: &Value, live: &Value, strategy: ApplyStrategy, l
             let last = last_applied(live);
             three_way(target, last.as_ref(), live, lists_by_key, false, 0)
         }
-        ApplyStrategy::ServerSide => {
-            owned_merge(target, live, &Scope::of(live), "", 0)
-        }
+        ApplyStrategy::ServerSide => owned_merge(target, live, &Scope::of(live), "", 0),
     }
+}
+
+/// The merged object over a live object that was never in a cluster: all that it has was applied.
+pub(super) fn over_assumed(target: &Value, live: &Value, lists_by_key: bool) -> Value {
+    three_way(target, Some(live), live, lists_by_key, false, 0)
 }
 
 /// What client-side apply recorded on the live object.
@@ -77,9 +80,11 @@ fn keyed_three_way(field: &str, target: &Value, last: Option<&Value>, live: &Val
         return target.clone();
     };
     let applied = last.and_then(|last| Keyed::of(field, last)).unwrap_or_default();
-    wanted.over(&present, |key| !applied.items.contains_key(key), |key, item, found| {
-        three_way(item, applied.items.get(key).copied(), found, true, field == "volumes", depth + 1)
-    })
+    wanted.over(
+        &present,
+        |key| !applied.items.contains_key(key),
+        |key, item, found| three_way(item, applied.items.get(key).copied(), found, true, field == "volumes", depth + 1),
+    )
 }
 
 /// A list of maps that merges by one key field.

@@ -88,10 +88,8 @@ fn secret(change: &Change<'_>) -> Option<Problem> {
     if change.context.secret_values_known && change.target.get("stringData").is_none() {
         return frozen(change, &["/data"]);
     }
-    let changed: Vec<ValueChange> = changed_keys(change)
-        .into_iter()
-        .map(|key| ValueChange { pointer: join("/data", &key), live: None, target: None })
-        .collect();
+    let changed: Vec<ValueChange> =
+        changed_keys(change).into_iter().map(|key| ValueChange { pointer: join("/data", &key), live: None, target: None }).collect();
     if changed.is_empty() {
         return frozen(change, &[]);
     }

@@ -75,7 +75,8 @@ mod tests {
 
     #[test]
     fn one_amount_in_several_notations_is_equal() {
-        for (left, right) in [("102400Mi", "100Gi"), ("1000m", "1"), ("0.5", "500m"), ("1e3", "1k"), ("1E", "1000P"), ("1.50Gi", "1536Mi")] {
+        for (left, right) in [("102400Mi", "100Gi"), ("1000m", "1"), ("0.5", "500m"), ("1e3", "1k"), ("1E", "1000P"), ("1.50Gi", "1536Mi")]
+        {
             assert_eq!(nanos(&json!(left)), nanos(&json!(right)), "{left} {right}");
             assert!(nanos(&json!(left)).is_some(), "{left}");
         }

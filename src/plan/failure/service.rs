@@ -29,7 +29,8 @@ pub(super) fn problem(change: &Change<'_>) -> Option<Problem> {
     if live_type != "LoadBalancer" || target_type != "LoadBalancer" {
         return None;
     }
-    set_once(change, "/spec/loadBalancerClass", Certainty::Likely).or_else(|| set_once(change, "/spec/healthCheckNodePort", Certainty::Likely))
+    set_once(change, "/spec/loadBalancerClass", Certainty::Likely)
+        .or_else(|| set_once(change, "/spec/healthCheckNodePort", Certainty::Likely))
 }
 
 /// The cluster address as Git writes it; `clusterIP` and the first of `clusterIPs` are one field.

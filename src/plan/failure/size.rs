@@ -18,7 +18,8 @@ pub(super) fn problem(subject: &Subject<'_>, target: &Value, merged: &Value, str
     let applied = applied_bytes(target);
     annotations(subject, merged, applied, strategy).or_else(|| data(subject, merged)).or_else(|| {
         (applied > OBJECT_LIMIT).then(|| {
-            let reason = format!("{subject} is {} bytes as JSON, more than the {} bytes that etcd takes", grouped(applied), grouped(OBJECT_LIMIT));
+            let reason =
+                format!("{subject} is {} bytes as JSON, more than the {} bytes that etcd takes", grouped(applied), grouped(OBJECT_LIMIT));
             Problem::new(FailureKind::ObjectTooLarge { bytes: applied }, Certainty::Likely, reason)
         })
     })
@@ -54,7 +55,9 @@ fn data(subject: &Subject<'_>, merged: &Value) -> Option<Problem> {
     if !matches!((subject.group, subject.kind), ("", "ConfigMap" | "Secret")) {
         return None;
     }
-    let values = |field: &str| merged.get(field).and_then(Value::as_object).into_iter().flatten().map(|(_, value)| value.as_str().map_or(0, str::len));
+    let values = |field: &str| {
+        merged.get(field).and_then(Value::as_object).into_iter().flatten().map(|(_, value)| value.as_str().map_or(0, str::len))
+    };
     let encoded = |length: usize| length / 4 * 3;
     let plain: usize = values(if subject.is_secret() { "stringData" } else { "data" }).sum();
     let bytes = plain + values(if subject.is_secret() { "data" } else { "binaryData" }).map(encoded).sum::<usize>();
@@ -121,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_configmap_holds_one_mebibyte() {
-        let map = |bytes: usize| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": "x".repeat(bytes)}});
+        let map =
+            |bytes: usize| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": "x".repeat(bytes)}});
         assert_eq!(judged(&map(DATA_LIMIT), ApplyStrategy::Replace), None);
         assert_eq!(judged(&map(DATA_LIMIT + 1), ApplyStrategy::Replace), Some(FailureKind::ObjectTooLarge { bytes: DATA_LIMIT + 1 }));
     }

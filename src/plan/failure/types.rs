@@ -40,10 +40,8 @@ const TEXT_MAP: Shape = Shape::Map(&Text);
 
 const METADATA: Shape = Fields(&[("name", Text), ("namespace", Text), ("labels", TEXT_MAP), ("annotations", TEXT_MAP)]);
 
-const SELECTOR: Shape = Fields(&[
-    ("matchLabels", TEXT_MAP),
-    ("matchExpressions", List(&Fields(&[("key", Text), ("operator", Text), ("values", TEXTS)]))),
-]);
+const SELECTOR: Shape =
+    Fields(&[("matchLabels", TEXT_MAP), ("matchExpressions", List(&Fields(&[("key", Text), ("operator", Text), ("values", TEXTS)])))]);
 
 const RESOURCES: Shape = Fields(&[("requests", Shape::Map(&Quantity)), ("limits", Shape::Map(&Quantity))]);
 
@@ -100,10 +98,7 @@ const POD_SPEC: Shape = Fields(&[
     ("terminationGracePeriodSeconds", Integer),
     ("activeDeadlineSeconds", Integer),
     ("securityContext", SECURITY),
-    (
-        "tolerations",
-        List(&Fields(&[("key", Text), ("operator", Text), ("value", Text), ("effect", Text), ("tolerationSeconds", Integer)])),
-    ),
+    ("tolerations", List(&Fields(&[("key", Text), ("operator", Text), ("value", Text), ("effect", Text), ("tolerationSeconds", Integer)]))),
     ("imagePullSecrets", List(&Fields(&[("name", Text)]))),
 ]);
 
@@ -159,14 +154,21 @@ const SERVICE: Shape = Fields(&[
             ("publishNotReadyAddresses", Boolean),
             (
                 "ports",
-                List(&Fields(&[("name", Text), ("protocol", Text), ("port", Integer), ("targetPort", IntegerOrText), ("nodePort", Integer)])),
+                List(&Fields(&[
+                    ("name", Text),
+                    ("protocol", Text),
+                    ("port", Integer),
+                    ("targetPort", IntegerOrText),
+                    ("nodePort", Integer),
+                ])),
             ),
         ]),
     ),
 ]);
 
 const CONFIG_MAP: Shape = Fields(&[("metadata", METADATA), ("data", TEXT_MAP), ("binaryData", TEXT_MAP), ("immutable", Boolean)]);
-const SECRET: Shape = Fields(&[("metadata", METADATA), ("data", TEXT_MAP), ("stringData", TEXT_MAP), ("type", Text), ("immutable", Boolean)]);
+const SECRET: Shape =
+    Fields(&[("metadata", METADATA), ("data", TEXT_MAP), ("stringData", TEXT_MAP), ("type", Text), ("immutable", Boolean)]);
 const POD: Shape = Fields(&[("metadata", METADATA), ("spec", POD_SPEC)]);
 const CLAIM: Shape = Fields(&[("metadata", METADATA), ("spec", CLAIM_SPEC)]);
 const JOB: Shape = Fields(&[("metadata", METADATA), ("spec", JOB_SPEC)]);
@@ -242,7 +244,10 @@ pub(super) fn problem(subject: &Subject<'_>, object: &Value) -> Option<Problem> 
 fn check(value: &Value, shape: &Shape, pointer: &str, found: &mut Vec<TypeError>) {
     let mut wrong = |expected| found.push(TypeError { pointer: pointer.to_owned(), expected, got: name_of(value) });
     match (shape, value) {
-        (_, Value::Null) | (Shape::Text | IntegerOrText | Quantity, Value::String(_)) | (Boolean, Value::Bool(_)) | (Quantity, Value::Number(_)) => {}
+        (_, Value::Null)
+        | (Shape::Text | IntegerOrText | Quantity, Value::String(_))
+        | (Boolean, Value::Bool(_))
+        | (Quantity, Value::Number(_)) => {}
         (Integer | IntegerOrText, Value::Number(number)) if number.as_f64().is_some_and(|number| number.fract() == 0.0) => {}
         (Text, _) => wrong("a string"),
         (Integer, _) => wrong("an integer"),
@@ -286,10 +291,13 @@ fn name_of(value: &Value) -> &'static str {
 /// A port by name needs a letter (apimachinery `IsValidPortName`): `targetPort: "8080"` is refused.
 fn port_number_as_name(subject: &Subject<'_>, object: &Value) -> Option<String> {
     let digits = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()));
-    let list = |pointer: &str| object.pointer(pointer).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object).enumerate();
+    let list =
+        |pointer: &str| object.pointer(pointer).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_object).enumerate();
     if subject.is("", "Service") {
         let mut ports = list("/spec/ports");
-        return ports.find(|(_, port)| port.get("targetPort").is_some_and(digits)).map(|(index, _)| format!("/spec/ports/{index}/targetPort"));
+        return ports
+            .find(|(_, port)| port.get("targetPort").is_some_and(digits))
+            .map(|(index, _)| format!("/spec/ports/{index}/targetPort"));
     }
     let pod = match (subject.group, subject.kind) {
         ("", "Pod") => "/spec",
@@ -307,7 +315,9 @@ fn probe_port(container: &Map<String, Value>, digits: impl Fn(&Value) -> bool) -
     let probes = ["livenessProbe", "readinessProbe", "startupProbe"];
     probes.into_iter().find_map(|probe| {
         let actions = ["httpGet", "tcpSocket"];
-        let action = actions.into_iter().find(|action| container.get(probe).and_then(|probe| probe.get(*action)?.get("port")).is_some_and(&digits))?;
+        let action = actions
+            .into_iter()
+            .find(|action| container.get(probe).and_then(|probe| probe.get(*action)?.get("port")).is_some_and(&digits))?;
         Some(format!("{probe}/{action}/port"))
     })
 }
@@ -331,13 +341,16 @@ mod tests {
         let object = deployment(json!({"name": "a", "env": [{"name": "X", "value": true}]}));
         assert_eq!(
             message(&object).as_deref(),
-            Some("spec.template.spec.containers[0].env[0].value of Deployment a must be a string (got boolean): the sync will fail at this object")
+            Some(
+                "spec.template.spec.containers[0].env[0].value of Deployment a must be a string (got boolean): the sync will fail at this object"
+            )
         );
     }
 
     #[test]
     fn numbers_are_wrong_where_text_belongs_and_text_where_numbers_belong() {
-        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"port": 80, "ratio": 0.5, "none": null}});
+        let map =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"port": 80, "ratio": 0.5, "none": null}});
         let found: Vec<_> = type_errors(&map).into_iter().map(|error| (error.pointer, error.got)).collect();
         assert_eq!(found, [("/data/port".to_owned(), "integer"), ("/data/ratio".to_owned(), "number")]);
         let mut object = deployment(json!({"name": "a"}));
@@ -366,7 +379,11 @@ mod tests {
     #[test]
     fn metadata_that_fails_manifest_generation_is_found() {
         let object = json!({"metadata": {"labels": {"a": "b", "c": 5}, "annotations": {"d/e": true, "f": null, "g": "true"}}});
-        let expected = [("/metadata/labels/c".to_owned(), "integer"), ("/metadata/annotations/d~1e".to_owned(), "boolean"), ("/metadata/annotations/f".to_owned(), "null")];
+        let expected = [
+            ("/metadata/labels/c".to_owned(), "integer"),
+            ("/metadata/annotations/d~1e".to_owned(), "boolean"),
+            ("/metadata/annotations/f".to_owned(), "null"),
+        ];
         assert_eq!(non_string_metadata(&object), expected);
         assert!(non_string_metadata(&json!({"metadata": {"labels": null}})).is_empty());
         assert_eq!(non_string_metadata(&json!({"metadata": {"labels": ["a"]}})), [("/metadata/labels".to_owned(), "list")]);

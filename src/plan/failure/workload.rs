@@ -102,11 +102,9 @@ fn left_over_rolling_update(subject: &Subject<'_>, object: &Value) -> Option<Pro
         return None;
     }
     let pointer = format!("/spec/{field}/rollingUpdate");
-    let reason = format!(
-        "spec.{field}.rollingUpdate of {subject} ({}) is not allowed with type {other}, and Git does not take it away",
-        shown(Some(block))
-    );
-    let remark = format!(". Set {}: null in Git", super::dotted(&pointer));
+    let reason = format!("spec.{field}.rollingUpdate of {subject} ({}) is not allowed with type {other}", shown(Some(block)));
+    // An apply keeps the block that the API server wrote into the live object; only a null takes it away.
+    let remark = format!(". Set {} to null in Git", super::dotted(&pointer));
     Some(Problem::new(FailureKind::InvalidValue { pointer }, certainty, reason).with_remark(&remark))
 }
 
