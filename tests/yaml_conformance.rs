@@ -16,10 +16,7 @@ fn fixtures() -> PathBuf {
 }
 
 fn inputs() -> Vec<PathBuf> {
-    let mut inputs: Vec<_> = fs::read_dir(fixtures().join("input"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut inputs: Vec<_> = fs::read_dir(fixtures().join("input")).unwrap().map(|entry| entry.unwrap().path()).collect();
     inputs.sort();
     inputs
 }
@@ -36,16 +33,10 @@ fn flatten(documents: Vec<Value>) -> Vec<Value> {
 /// Numbers over 64 bits have no single form, so numbers are equal when they are the same 64-bit float or integer.
 fn same(ours: &Value, kubectl: &Value) -> bool {
     match (ours, kubectl) {
-        (Value::Number(a), Value::Number(b)) => {
-            a == b || a.as_i64().is_none() && a.as_f64() == b.as_f64()
-        }
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
-        }
+        (Value::Number(a), Value::Number(b)) => a == b || a.as_i64().is_none() && a.as_f64() == b.as_f64(),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len()
-                && a.iter()
-                    .all(|(key, value)| b.get(key).is_some_and(|other| same(value, other)))
+            a.len() == b.len() && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| same(value, other)))
         }
         _ => ours == kubectl,
     }
@@ -54,88 +45,45 @@ fn same(ours: &Value, kubectl: &Value) -> bool {
 /// `None` when the reader agrees with kubectl.
 fn difference(input: &Path) -> Option<String> {
     let name = input.file_stem().unwrap().to_str().unwrap();
-    let recorded = |extension: &str| {
-        fs::read_to_string(fixtures().join(format!("kubectl/{name}.{extension}"))).ok()
-    };
-    let expected: Vec<Value> = serde_json::Deserializer::from_str(&recorded("json").unwrap())
-        .into_iter()
-        .map(Result::unwrap)
-        .collect();
+    let recorded = |extension: &str| fs::read_to_string(fixtures().join(format!("kubectl/{name}.{extension}"))).ok();
+    let expected: Vec<Value> = serde_json::Deserializer::from_str(&recorded("json").unwrap()).into_iter().map(Result::unwrap).collect();
     let refused = recorded("error");
 
     let bytes = fs::read(input).unwrap();
     let stream = read_stream(&decode(&bytes).text, &Limits::default());
-    let ours = flatten(
-        stream
-            .documents
-            .into_iter()
-            .map(|document| document.value)
-            .collect(),
-    );
+    let ours = flatten(stream.documents.into_iter().map(|document| document.value).collect());
 
     // kubectl also refuses what is no Kubernetes object; that is not the reader's business.
-    let no_object = refused.as_ref().is_some_and(|text| {
-        text.contains("unable to decode") || text.contains("Object 'Kind' is missing")
-    });
-    let report = format!(
-        "{name}: ours {ours:?} {:?}\n    kubectl {expected:?} {refused:?}",
-        stream.error
-    );
+    let no_object = refused.as_ref().is_some_and(|text| text.contains("unable to decode") || text.contains("Object 'Kind' is missing"));
+    let report = format!("{name}: ours {ours:?} {:?}\n    kubectl {expected:?} {refused:?}", stream.error);
     let same_outcome = no_object || refused.is_some() == stream.error.is_some();
     let same_documents = no_object && ours.len() >= expected.len() || ours.len() == expected.len();
-    let same_values = ours
-        .iter()
-        .zip(&expected)
-        .all(|(ours, expected)| same(ours, expected));
+    let same_values = ours.iter().zip(&expected).all(|(ours, expected)| same(ours, expected));
     (!(same_outcome && same_documents && same_values)).then_some(report)
 }
 
 /// Where the reader is known to differ: odd spellings that kubectl takes and the reader answers with a clear error (the
 /// first three), and the control character NEL, which go-yaml takes for a line break.
-const KNOWN_DIFFERENCES: [&str; 4] = [
-    "101_escapes",
-    "179_comment_without_blank",
-    "198_tab_in_flow",
-    "93_next_line_quoted",
-];
+const KNOWN_DIFFERENCES: [&str; 4] = ["101_escapes", "179_comment_without_blank", "198_tab_in_flow", "93_next_line_quoted"];
 
 #[test]
 fn every_recorded_input_reads_as_kubectl_reads_it() {
     let inputs = inputs();
-    assert!(
-        inputs.len() >= 200,
-        "the conformance set has shrunk to {}",
-        inputs.len()
-    );
+    assert!(inputs.len() >= 200, "the conformance set has shrunk to {}", inputs.len());
     let name = |input: &Path| input.file_stem().unwrap().to_str().unwrap().to_owned();
-    let differences: Vec<(String, String)> = inputs
-        .iter()
-        .filter(|input| name(input) != OVER_OUR_DEPTH)
-        .filter_map(|input| Some((name(input), difference(input)?)))
-        .collect();
-    let (known, new): (Vec<_>, Vec<_>) = differences
-        .iter()
-        .partition(|(name, _)| KNOWN_DIFFERENCES.contains(&name.as_str()));
+    let differences: Vec<(String, String)> =
+        inputs.iter().filter(|input| name(input) != OVER_OUR_DEPTH).filter_map(|input| Some((name(input), difference(input)?))).collect();
+    let (known, new): (Vec<_>, Vec<_>) = differences.iter().partition(|(name, _)| KNOWN_DIFFERENCES.contains(&name.as_str()));
     let new: Vec<&str> = new.into_iter().map(|(_, report)| report.as_str()).collect();
-    assert!(
-        new.is_empty(),
-        "{} inputs read differently:\n{}",
-        new.len(),
-        new.join("\n")
-    );
+    assert!(new.is_empty(), "{} inputs read differently:\n{}", new.len(), new.join("\n"));
     let known: Vec<&str> = known.into_iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(
-        known, KNOWN_DIFFERENCES,
-        "a difference is gone: take it off the list"
-    );
+    assert_eq!(known, KNOWN_DIFFERENCES, "a difference is gone: take it off the list");
 }
 
 #[test]
 fn deeper_nesting_than_the_bound_is_an_error_that_names_the_bound() {
     let bytes = fs::read(fixtures().join(format!("input/{OVER_OUR_DEPTH}.yaml"))).unwrap();
-    let error = read_stream(&decode(&bytes).text, &Limits::default())
-        .error
-        .unwrap();
+    let error = read_stream(&decode(&bytes).text, &Limits::default()).error.unwrap();
     assert_eq!(error.kind, ReadErrorKind::TooDeep { limit: 500 });
     assert!(error.to_string().contains("500"), "{error}");
 }

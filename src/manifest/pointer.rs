@@ -79,31 +79,23 @@ impl Pointer {
     /// The pointer one step out, `None` at the root.
     pub fn parent(&self) -> Option<Self> {
         let (_, outer) = self.tokens.split_last()?;
-        Some(Self {
-            tokens: outer.to_vec(),
-        })
+        Some(Self { tokens: outer.to_vec() })
     }
 
     /// The value at this place, if there is one.
     pub fn get<'value>(&self, root: &'value Value) -> Option<&'value Value> {
-        self.tokens
-            .iter()
-            .try_fold(root, |value, token| match value {
-                Value::Object(map) => map.get(token),
-                Value::Array(list) => list.get(list_position(token)?),
-                _ => None,
-            })
+        self.tokens.iter().try_fold(root, |value, token| match value {
+            Value::Object(map) => map.get(token),
+            Value::Array(list) => list.get(list_position(token)?),
+            _ => None,
+        })
     }
 }
 
 /// The list position that a token means: digits without a leading zero (RFC 6901 §4).
 pub(crate) fn list_position(token: &str) -> Option<usize> {
     let canonical = token == "0" || !token.starts_with('0');
-    if canonical && token.bytes().all(|byte| byte.is_ascii_digit()) {
-        token.parse().ok()
-    } else {
-        None
-    }
+    if canonical && token.bytes().all(|byte| byte.is_ascii_digit()) { token.parse().ok() } else { None }
 }
 
 fn unescape(token: &str) -> Option<String> {
@@ -125,11 +117,7 @@ fn unescape(token: &str) -> Option<String> {
 impl fmt::Display for Pointer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for token in &self.tokens {
-            write!(
-                formatter,
-                "/{}",
-                token.replace('~', "~0").replace('/', "~1")
-            )?;
+            write!(formatter, "/{}", token.replace('~', "~0").replace('/', "~1"))?;
         }
         Ok(())
     }
@@ -145,9 +133,7 @@ impl FromStr for Pointer {
 
 impl<T: Into<String>> FromIterator<T> for Pointer {
     fn from_iter<I: IntoIterator<Item = T>>(tokens: I) -> Self {
-        Self {
-            tokens: tokens.into_iter().map(Into::into).collect(),
-        }
+        Self { tokens: tokens.into_iter().map(Into::into).collect() }
     }
 }
 
@@ -159,9 +145,7 @@ mod tests {
 
     #[test]
     fn text_form_survives_slashes_and_tildes_in_keys() {
-        let pointer: Pointer = ["metadata", "annotations", "a.io/b~c"]
-            .into_iter()
-            .collect();
+        let pointer: Pointer = ["metadata", "annotations", "a.io/b~c"].into_iter().collect();
         assert_eq!(pointer.to_string(), "/metadata/annotations/a.io~1b~0c");
         assert_eq!(Pointer::parse(&pointer.to_string()), Ok(pointer));
     }
@@ -169,11 +153,7 @@ mod tests {
     #[test]
     fn finds_values_in_maps_and_lists() {
         let value = json!({"spec": {"containers": [{"image": "a"}, {"image": "b"}], "": 1}});
-        let get = |text: &str| {
-            Pointer::parse(text)
-                .ok()
-                .and_then(|pointer| pointer.get(&value).cloned())
-        };
+        let get = |text: &str| Pointer::parse(text).ok().and_then(|pointer| pointer.get(&value).cloned());
         assert_eq!(get("/spec/containers/1/image"), Some(json!("b")));
         assert_eq!(get("/spec/"), Some(json!(1)));
         assert_eq!(get("/spec/containers/01"), None);
@@ -184,18 +164,9 @@ mod tests {
 
     #[test]
     fn refuses_text_that_is_no_pointer() {
-        assert_eq!(
-            Pointer::parse("spec"),
-            Err(PointerError::NoLeadingSlash("spec".to_owned()))
-        );
-        assert_eq!(
-            Pointer::parse("/a~2"),
-            Err(PointerError::BadEscape("/a~2".to_owned()))
-        );
-        assert_eq!(
-            Pointer::parse("/a~"),
-            Err(PointerError::BadEscape("/a~".to_owned()))
-        );
+        assert_eq!(Pointer::parse("spec"), Err(PointerError::NoLeadingSlash("spec".to_owned())));
+        assert_eq!(Pointer::parse("/a~2"), Err(PointerError::BadEscape("/a~2".to_owned())));
+        assert_eq!(Pointer::parse("/a~"), Err(PointerError::BadEscape("/a~".to_owned())));
     }
 
     #[test]

@@ -41,12 +41,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            max_depth: 500,
-            max_document_bytes: 256 << 20,
-            max_documents: 1_000_000,
-            max_alias_bytes: 64 << 20,
-        }
+        Self { max_depth: 500, max_document_bytes: 256 << 20, max_documents: 1_000_000, max_alias_bytes: 64 << 20 }
     }
 }
 
@@ -108,10 +103,7 @@ fn one_json_value(text: &str, limits: &Limits) -> Result<Value, Problem> {
     match events.peek() {
         // Go's `Decoder.More` takes a closing bracket for the end of an enclosing value.
         None | Some(b']' | b'}') => Ok(value),
-        Some(_) => Err(Problem::new(
-            ReadErrorKind::SecondJsonValue,
-            events.position(),
-        )),
+        Some(_) => Err(Problem::new(ReadErrorKind::SecondJsonValue, events.position())),
     }
 }
 

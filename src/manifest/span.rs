@@ -32,11 +32,7 @@ pub fn locate(text: &str, document: Range<usize>, pointer: &Pointer) -> Option<F
 pub fn locate_nearest(text: &str, document: Range<usize>, pointer: &Pointer) -> Option<FieldSpan> {
     let Search { found, merges, .. } = search(text, document, pointer);
     let complete = found.last().is_some_and(Option::is_some);
-    let (deepest, merge) = found
-        .into_iter()
-        .zip(merges)
-        .take_while(|(found, _)| found.is_some())
-        .last()?;
+    let (deepest, merge) = found.into_iter().zip(merges).take_while(|(found, _)| found.is_some()).last()?;
     if complete { deepest } else { merge.or(deepest) }
 }
 
@@ -89,10 +85,7 @@ struct Node {
 }
 
 enum Key {
-    Name {
-        range: Range<usize>,
-        on_the_way: bool,
-    },
+    Name { range: Range<usize>, on_the_way: bool },
     Merge(Range<usize>),
 }
 
@@ -100,18 +93,13 @@ impl Search {
     fn run<'text>(events: &mut impl Events<'text>, pointer: &Pointer) -> Self {
         let tokens = pointer.tokens();
         let places = tokens.len() + 1;
-        let mut search = Self {
-            found: vec![None; places],
-            merges: vec![None; places],
-            open: Vec::new(),
-        };
+        let mut search = Self { found: vec![None; places], merges: vec![None; places], open: Vec::new() };
         let mut walk = Walk::new(events);
         while let Some(step) = walk.next_step() {
             match step {
                 Step::Key { name, range } => {
                     if let Some(map) = search.open.last_mut() {
-                        let on_the_way =
-                            map.node.depth.and_then(|depth| tokens.get(depth)) == Some(&name);
+                        let on_the_way = map.node.depth.and_then(|depth| tokens.get(depth)) == Some(&name);
                         map.key = Some(Key::Name { range, on_the_way });
                     }
                 }
@@ -128,11 +116,7 @@ impl Search {
                 Step::Open { .. } => {
                     let node = search.node_here(tokens);
                     search.begin(&node);
-                    search.open.push(Level {
-                        node,
-                        position: 0,
-                        key: None,
-                    });
+                    search.open.push(Level { node, position: 0, key: None });
                 }
                 Step::Close { range } => {
                     if let Some(level) = search.open.pop() {
@@ -147,64 +131,39 @@ impl Search {
     /// The node that begins where the walk stands.
     fn node_here(&self, tokens: &[String]) -> Node {
         let Some(outer) = self.open.last() else {
-            return Node {
-                key: None,
-                depth: Some(0),
-            };
+            return Node { key: None, depth: Some(0) };
         };
         let (key, on_the_way) = match &outer.key {
             Some(Key::Name { range, on_the_way }) => (Some(range.clone()), *on_the_way),
             Some(Key::Merge(_)) => (None, false),
             None => {
-                let wanted = outer
-                    .node
-                    .depth
-                    .and_then(|depth| list_position(tokens.get(depth)?));
+                let wanted = outer.node.depth.and_then(|depth| list_position(tokens.get(depth)?));
                 (None, wanted == Some(outer.position))
             }
         };
-        let depth = outer
-            .node
-            .depth
-            .filter(|_| on_the_way)
-            .map(|depth| depth + 1);
+        let depth = outer.node.depth.filter(|_| on_the_way).map(|depth| depth + 1);
         Node { key, depth }
     }
 
     /// A later node takes the place of an earlier one of the same name, and of all that was inside that one.
     fn begin(&mut self, node: &Node) {
         let Some(depth) = node.depth else { return };
-        self.found
-            .iter_mut()
-            .skip(depth)
-            .for_each(|found| *found = None);
-        self.merges
-            .iter_mut()
-            .skip(depth)
-            .for_each(|merge| *merge = None);
+        self.found.iter_mut().skip(depth).for_each(|found| *found = None);
+        self.merges.iter_mut().skip(depth).for_each(|merge| *merge = None);
     }
 
     fn complete(&mut self, node: Node, value: Range<usize>) {
         if let Some(found) = node.depth.and_then(|depth| self.found.get_mut(depth)) {
-            *found = Some(FieldSpan {
-                key: node.key,
-                value: value.clone(),
-            });
+            *found = Some(FieldSpan { key: node.key, value: value.clone() });
         }
         let Some(outer) = self.open.last_mut() else {
             return;
         };
         outer.position += 1;
         if let Some(Key::Merge(range)) = &outer.key
-            && let Some(merge) = outer
-                .node
-                .depth
-                .and_then(|depth| self.merges.get_mut(depth))
+            && let Some(merge) = outer.node.depth.and_then(|depth| self.merges.get_mut(depth))
         {
-            *merge = Some(FieldSpan {
-                key: Some(range.clone()),
-                value,
-            });
+            *merge = Some(FieldSpan { key: Some(range.clone()), value });
         }
     }
 }

@@ -25,10 +25,7 @@ pub(crate) struct Built {
 }
 
 /// Builds the document; `None` when it has no node at all.
-pub(crate) fn build<'text>(
-    events: &mut impl Events<'text>,
-    limits: &Limits,
-) -> Result<Option<Built>, Problem> {
+pub(crate) fn build<'text>(events: &mut impl Events<'text>, limits: &Limits) -> Result<Option<Built>, Problem> {
     let mut builder = Builder {
         limits,
         open: Vec::new(),
@@ -43,16 +40,10 @@ pub(crate) fn build<'text>(
     let mut start = None;
     while let Some((event, range)) = events.next_event()? {
         start.get_or_insert(range.start);
-        builder
-            .take(event)
-            .map_err(|kind| Problem::new(kind, range.start))?;
+        builder.take(event).map_err(|kind| Problem::new(kind, range.start))?;
     }
     let root = builder.root.take().zip(start);
-    Ok(root.map(|(value, start)| Built {
-        value,
-        start,
-        duplicate_keys: builder.duplicate_keys,
-    }))
+    Ok(root.map(|(value, start)| Built { value, start, duplicate_keys: builder.duplicate_keys }))
 }
 
 /// How many nodes a part of the document has once its aliases are expanded, and about how many bytes they take.
@@ -71,11 +62,7 @@ enum Anchored<'text> {
     /// A scalar, kept with its type because it may be used as a key.
     Scalar(Scalar<'text>),
     /// A map or list.
-    Tree {
-        value: Value,
-        size: Size,
-        height: usize,
-    },
+    Tree { value: Value, size: Size, height: usize },
 }
 
 struct OpenCollection {
@@ -124,11 +111,7 @@ struct Builder<'text, 'limits> {
 impl<'text> Builder<'text, '_> {
     fn take(&mut self, event: Event<'text>) -> Result<(), ReadErrorKind> {
         match event {
-            Event::Scalar {
-                value,
-                merge,
-                anchor,
-            } => self.scalar(value, merge, anchor),
+            Event::Scalar { value, merge, anchor } => self.scalar(value, merge, anchor),
             Event::MapStart { anchor } => self.start(Content::Map(OpenMap::default()), anchor),
             Event::ListStart { anchor } => self.start(Content::List(Vec::new()), anchor),
             Event::End { .. } => self.end(),
@@ -159,12 +142,7 @@ impl<'text> Builder<'text, '_> {
         }
     }
 
-    fn scalar(
-        &mut self,
-        value: Scalar<'text>,
-        merge: bool,
-        anchor: usize,
-    ) -> Result<(), ReadErrorKind> {
+    fn scalar(&mut self, value: Scalar<'text>, merge: bool, anchor: usize) -> Result<(), ReadErrorKind> {
         self.count_scalar(&value);
         if anchor != 0 {
             self.set_anchor(anchor, Anchored::Scalar(value.clone()));
@@ -172,11 +150,7 @@ impl<'text> Builder<'text, '_> {
         if !self.expects_key() {
             return self.put(to_value(value)?, 0);
         }
-        let next = if merge {
-            Next::MergeValue
-        } else {
-            Next::Value(key_text(value)?)
-        };
+        let next = if merge { Next::MergeValue } else { Next::Value(key_text(value)?) };
         if let Some(slot) = self.next_in_map() {
             *slot = next;
         }
@@ -185,12 +159,7 @@ impl<'text> Builder<'text, '_> {
 
     fn count_scalar(&mut self, value: &Scalar<'_>) {
         self.size.nodes += 1;
-        self.size.bytes += NODE_BYTES
-            + if let Scalar::Text(text) = value {
-                text.len()
-            } else {
-                0
-            };
+        self.size.bytes += NODE_BYTES + if let Scalar::Text(text) = value { text.len() } else { 0 };
     }
 
     fn start(&mut self, content: Content, anchor: usize) -> Result<(), ReadErrorKind> {
@@ -202,12 +171,7 @@ impl<'text> Builder<'text, '_> {
         }
         self.check_depth(1)?;
         self.set_anchor(anchor, Anchored::Open);
-        self.open.push(OpenCollection {
-            content,
-            anchor,
-            before: self.size,
-            height: 0,
-        });
+        self.open.push(OpenCollection { content, anchor, before: self.size, height: 0 });
         self.size.nodes += 1;
         self.size.bytes += NODE_BYTES;
         Ok(())
@@ -216,21 +180,11 @@ impl<'text> Builder<'text, '_> {
     /// Whether a value of `height` levels fits here.
     fn check_depth(&self, height: usize) -> Result<(), ReadErrorKind> {
         let limit = self.limits.max_depth;
-        if self.open.len() + height > limit {
-            Err(ReadErrorKind::TooDeep { limit })
-        } else {
-            Ok(())
-        }
+        if self.open.len() + height > limit { Err(ReadErrorKind::TooDeep { limit }) } else { Ok(()) }
     }
 
     fn end(&mut self) -> Result<(), ReadErrorKind> {
-        let Some(OpenCollection {
-            content,
-            anchor,
-            before,
-            height,
-        }) = self.open.pop()
-        else {
+        let Some(OpenCollection { content, anchor, before, height }) = self.open.pop() else {
             return Ok(());
         };
         let value = match content {
@@ -239,19 +193,9 @@ impl<'text> Builder<'text, '_> {
         };
         let height = height + 1;
         if anchor != 0 {
-            let size = Size {
-                nodes: self.size.nodes - before.nodes,
-                bytes: self.size.bytes.saturating_sub(before.bytes),
-            };
+            let size = Size { nodes: self.size.nodes - before.nodes, bytes: self.size.bytes.saturating_sub(before.bytes) };
             self.count_alias_bytes(size.bytes)?;
-            self.set_anchor(
-                anchor,
-                Anchored::Tree {
-                    value: value.clone(),
-                    size,
-                    height,
-                },
-            );
+            self.set_anchor(anchor, Anchored::Tree { value: value.clone(), size, height });
         }
         self.put(value, height)
     }
@@ -259,11 +203,7 @@ impl<'text> Builder<'text, '_> {
     fn count_alias_bytes(&mut self, bytes: usize) -> Result<(), ReadErrorKind> {
         self.alias_bytes = self.alias_bytes.saturating_add(bytes);
         let limit = self.limits.max_alias_bytes;
-        if self.alias_bytes > limit {
-            Err(ReadErrorKind::AliasBytes { limit })
-        } else {
-            Ok(())
-        }
+        if self.alias_bytes > limit { Err(ReadErrorKind::AliasBytes { limit }) } else { Ok(()) }
     }
 
     fn alias(&mut self, anchor: usize) -> Result<(), ReadErrorKind> {
@@ -272,20 +212,8 @@ impl<'text> Builder<'text, '_> {
                 return Err(ReadErrorKind::UnknownAnchor(anchor.to_string()));
             }
             Some(Anchored::Open) => return Err(ReadErrorKind::RecursiveAnchor),
-            Some(Anchored::Scalar(Scalar::Text(text))) => (
-                Size {
-                    nodes: 1,
-                    bytes: NODE_BYTES + text.len(),
-                },
-                0,
-            ),
-            Some(Anchored::Scalar(_)) => (
-                Size {
-                    nodes: 1,
-                    bytes: NODE_BYTES,
-                },
-                0,
-            ),
+            Some(Anchored::Scalar(Scalar::Text(text))) => (Size { nodes: 1, bytes: NODE_BYTES + text.len() }, 0),
+            Some(Anchored::Scalar(_)) => (Size { nodes: 1, bytes: NODE_BYTES }, 0),
             Some(Anchored::Tree { size, height, .. }) => (*size, *height),
         };
         self.size.nodes = self.size.nodes.saturating_add(1).saturating_add(size.nodes);
@@ -313,10 +241,7 @@ impl<'text> Builder<'text, '_> {
             }
             Some(Anchored::Tree { .. }) if key => Err(ReadErrorKind::Key("a map or a list")),
             // A list of maps is only allowed as it stands, not behind an alias (`decode.go:merge`).
-            Some(Anchored::Tree {
-                value: Value::Array(_),
-                ..
-            }) if merging => Err(ReadErrorKind::Merge),
+            Some(Anchored::Tree { value: Value::Array(_), .. }) if merging => Err(ReadErrorKind::Merge),
             Some(Anchored::Tree { value, .. }) => {
                 let value = value.clone();
                 self.put(value, height)
@@ -396,7 +321,5 @@ fn float(value: f64) -> Result<Value, ReadErrorKind> {
     {
         return Ok(Value::Number(integer.into()));
     }
-    Number::from_f64(value)
-        .map(Value::Number)
-        .ok_or_else(|| ReadErrorKind::Number(value.to_string()))
+    Number::from_f64(value).map(Value::Number).ok_or_else(|| ReadErrorKind::Number(value.to_string()))
 }

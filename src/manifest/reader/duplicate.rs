@@ -24,13 +24,8 @@ pub struct DuplicateKey {
 }
 
 enum Collection {
-    Map {
-        first: BTreeMap<String, Range<usize>>,
-        key: String,
-    },
-    List {
-        position: usize,
-    },
+    Map { first: BTreeMap<String, Range<usize>>, key: String },
+    List { position: usize },
 }
 
 /// The first hundred duplicate keys, in the order of the text.
@@ -40,10 +35,7 @@ pub(crate) fn duplicate_keys<'text>(events: impl Events<'text>) -> Vec<Duplicate
     let mut walk = Walk::new(events);
     while let Some(step) = walk.next_step() {
         match step {
-            Step::Open { is_map: true } => open.push(Collection::Map {
-                first: BTreeMap::new(),
-                key: String::new(),
-            }),
+            Step::Open { is_map: true } => open.push(Collection::Map { first: BTreeMap::new(), key: String::new() }),
             Step::Open { is_map: false } => open.push(Collection::List { position: 0 }),
             Step::Key { name, range } => {
                 let Some(Collection::Map { first, key }) = open.last_mut() else {
@@ -54,11 +46,7 @@ pub(crate) fn duplicate_keys<'text>(events: impl Events<'text>) -> Vec<Duplicate
                     first.insert(name, range);
                     continue;
                 };
-                found.push(DuplicateKey {
-                    pointer: pointer(&open),
-                    span: range,
-                    first: earlier,
-                });
+                found.push(DuplicateKey { pointer: pointer(&open), span: range, first: earlier });
                 if found.len() == MAX_REPORTED {
                     break;
                 }

@@ -43,9 +43,7 @@ pub enum ReadErrorKind {
     #[error("this alias stands inside the value of its own anchor")]
     RecursiveAnchor,
     /// The billion laughs guard of go-yaml (`decode.go:unmarshal`).
-    #[error(
-        "aliases make up too much of this document (the \"excessive aliasing\" check of Kubernetes)"
-    )]
+    #[error("aliases make up too much of this document (the \"excessive aliasing\" check of Kubernetes)")]
     ExcessiveAliasing,
     /// Aliases copy more than [`super::Limits::max_alias_bytes`].
     #[error("the aliases of this document expand to more than {limit} bytes")]
@@ -104,11 +102,6 @@ impl Problem {
 
     pub(crate) fn locate(self, text: &str) -> ReadError {
         let (line, column) = line_column(text, self.offset);
-        ReadError {
-            kind: self.kind,
-            offset: self.offset,
-            line,
-            column,
-        }
+        ReadError { kind: self.kind, offset: self.offset, line, column }
     }
 }

@@ -41,13 +41,7 @@ impl<'text> JsonEvents<'text> {
     /// Reads the JSON value at the start of `range` of `text`; the ranges of the events count from the start of `text`.
     pub(crate) fn new(text: &'text str, range: Range<usize>) -> Self {
         let end = range.end.min(text.len());
-        Self {
-            text,
-            position: range.start,
-            end,
-            expect: Expect::Value,
-            open: Vec::new(),
-        }
+        Self { text, position: range.start, end, expect: Expect::Value, open: Vec::new() }
     }
 
     /// Where reading stands: behind the last event, so behind the value when all events have been taken.
@@ -63,19 +57,13 @@ impl<'text> JsonEvents<'text> {
     /// Skips blanks and hands back the first byte behind them.
     pub(crate) fn peek(&mut self) -> Option<u8> {
         let rest = self.text.as_bytes().get(self.position..self.end)?;
-        let blanks = rest
-            .iter()
-            .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
-            .count();
+        let blanks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
         self.position += blanks;
         rest.get(blanks).copied()
     }
 
     fn fail<T>(&self, expected: &str) -> Result<T, Problem> {
-        let found = self
-            .text
-            .get(self.position..self.end)
-            .and_then(|rest| rest.chars().next());
+        let found = self.text.get(self.position..self.end).and_then(|rest| rest.chars().next());
         let message = match found {
             Some(found) => format!("expected {expected}, found `{}`", found.escape_debug()),
             None => format!("expected {expected}, but the text ends"),
@@ -84,28 +72,15 @@ impl<'text> JsonEvents<'text> {
     }
 
     fn after_value(&mut self) {
-        self.expect = if self.open.is_empty() {
-            Expect::Nothing
-        } else {
-            Expect::CommaOrEnd
-        };
+        self.expect = if self.open.is_empty() { Expect::Nothing } else { Expect::CommaOrEnd };
     }
 
     fn open(&mut self, is_map: bool, event: Event<'text>) -> Result<Spanned<'text>, Problem> {
         if self.open.len() >= GO_MAX_DEPTH {
-            return Err(Problem::new(
-                ReadErrorKind::TooDeep {
-                    limit: GO_MAX_DEPTH,
-                },
-                self.position,
-            ));
+            return Err(Problem::new(ReadErrorKind::TooDeep { limit: GO_MAX_DEPTH }, self.position));
         }
         self.open.push(is_map);
-        self.expect = if is_map {
-            Expect::FirstKey
-        } else {
-            Expect::FirstValue
-        };
+        self.expect = if is_map { Expect::FirstKey } else { Expect::FirstValue };
         self.position += 1;
         Ok((event, self.position - 1..self.position))
     }
@@ -114,10 +89,7 @@ impl<'text> JsonEvents<'text> {
         self.open.pop();
         self.after_value();
         self.position += 1;
-        (
-            Event::End { closed: true },
-            self.position - 1..self.position,
-        )
+        (Event::End { closed: true }, self.position - 1..self.position)
     }
 
     fn value(&mut self) -> Result<Spanned<'text>, Problem> {
@@ -133,14 +105,7 @@ impl<'text> JsonEvents<'text> {
             _ => return self.fail("a value"),
         };
         self.after_value();
-        Ok((
-            Event::Scalar {
-                value,
-                merge: false,
-                anchor: 0,
-            },
-            start..self.position,
-        ))
+        Ok((Event::Scalar { value, merge: false, anchor: 0 }, start..self.position))
     }
 
     fn key(&mut self) -> Result<Spanned<'text>, Problem> {
@@ -152,14 +117,7 @@ impl<'text> JsonEvents<'text> {
         }
         self.position += 1;
         self.expect = Expect::Value;
-        Ok((
-            Event::Scalar {
-                value: Scalar::Text(key),
-                merge: false,
-                anchor: 0,
-            },
-            range,
-        ))
+        Ok((Event::Scalar { value: Scalar::Text(key), merge: false, anchor: 0 }, range))
     }
 
     fn word(&mut self, word: &str, value: Scalar<'text>) -> Result<Scalar<'text>, Problem> {
@@ -172,22 +130,14 @@ impl<'text> JsonEvents<'text> {
     }
 
     fn digits(&mut self) -> usize {
-        let rest = self
-            .text
-            .as_bytes()
-            .get(self.position..self.end)
-            .unwrap_or_default();
+        let rest = self.text.as_bytes().get(self.position..self.end).unwrap_or_default();
         let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         self.position += count;
         count
     }
 
     fn at(&self) -> Option<u8> {
-        self.text
-            .as_bytes()
-            .get(self.position..self.end)?
-            .first()
-            .copied()
+        self.text.as_bytes().get(self.position..self.end)?.first().copied()
     }
 
     fn number(&mut self) -> Result<Scalar<'text>, Problem> {
@@ -224,10 +174,7 @@ impl<'text> JsonEvents<'text> {
         }
         match digits.parse::<f64>() {
             Ok(float) if float.is_finite() => Ok(Scalar::Float(float)),
-            _ => Err(Problem::new(
-                ReadErrorKind::Number(digits.to_owned()),
-                start,
-            )),
+            _ => Err(Problem::new(ReadErrorKind::Number(digits.to_owned()), start)),
         }
     }
 
@@ -239,10 +186,7 @@ impl<'text> JsonEvents<'text> {
         let mut decoded: Option<String> = None;
         loop {
             let rest = self.text.get(self.position..self.end).unwrap_or_default();
-            let plain = rest
-                .bytes()
-                .take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..=0x1F))
-                .count();
+            let plain = rest.bytes().take_while(|byte| !matches!(byte, b'"' | b'\\' | 0..=0x1F)).count();
             let (text, rest) = rest.split_at_checked(plain).unwrap_or((rest, ""));
             self.position += plain;
             match rest.as_bytes().first() {
@@ -289,12 +233,7 @@ impl<'text> JsonEvents<'text> {
             return self.fail("four hexadecimal digits");
         };
         let before_second = self.position;
-        if (0xD800..0xDC00).contains(&first)
-            && self
-                .text
-                .get(self.position..self.end)
-                .is_some_and(|rest| rest.starts_with("\\u"))
-        {
+        if (0xD800..0xDC00).contains(&first) && self.text.get(self.position..self.end).is_some_and(|rest| rest.starts_with("\\u")) {
             self.position += 2;
             if let Some(second) = self.hex()
                 && let Some(Ok(character)) = char::decode_utf16([first, second]).next()

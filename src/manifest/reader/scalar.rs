@@ -48,20 +48,11 @@ pub(crate) fn resolve_tagged(text: Cow<'_, str>, tag: Tag) -> Result<Scalar<'_>,
         Tag::Binary => {
             return match decode_base64(&text) {
                 Some(bytes) => Ok(Scalar::Text(Cow::Owned(replace_invalid_bytes(&bytes)))),
-                None => Err(ReadErrorKind::Tag {
-                    tag: "!!binary (base64)",
-                    text: text.into_owned(),
-                }),
+                None => Err(ReadErrorKind::Tag { tag: "!!binary (base64)", text: text.into_owned() }),
             };
         }
-        Tag::Bool => (
-            typed().filter(|value| matches!(value, Scalar::Bool(_))),
-            "!!bool",
-        ),
-        Tag::Integer => (
-            typed().filter(|value| matches!(value, Scalar::Integer(_) | Scalar::Unsigned(_))),
-            "!!int",
-        ),
+        Tag::Bool => (typed().filter(|value| matches!(value, Scalar::Bool(_))), "!!bool"),
+        Tag::Integer => (typed().filter(|value| matches!(value, Scalar::Integer(_) | Scalar::Unsigned(_))), "!!int"),
         Tag::Float => {
             let float = typed().and_then(|value| match value {
                 Scalar::Integer(integer) => Some(Scalar::Float(integer as f64)),
@@ -70,19 +61,10 @@ pub(crate) fn resolve_tagged(text: Cow<'_, str>, tag: Tag) -> Result<Scalar<'_>,
             });
             (float, "!!float")
         }
-        Tag::Null => (
-            typed().filter(|value| matches!(value, Scalar::Null)),
-            "!!null",
-        ),
-        Tag::Timestamp => (
-            is_timestamp(&text).then(|| Scalar::Text(text.clone())),
-            "!!timestamp",
-        ),
+        Tag::Null => (typed().filter(|value| matches!(value, Scalar::Null)), "!!null"),
+        Tag::Timestamp => (is_timestamp(&text).then(|| Scalar::Text(text.clone())), "!!timestamp"),
     };
-    resolved.ok_or_else(|| ReadErrorKind::Tag {
-        tag: name,
-        text: text.into_owned(),
-    })
+    resolved.ok_or_else(|| ReadErrorKind::Tag { tag: name, text: text.into_owned() })
 }
 
 /// `None` for text that stays text.
@@ -97,11 +79,7 @@ fn untyped(text: &str) -> Option<Scalar<'static>> {
             ".nan" | ".NaN" | ".NAN" => Some(Scalar::Float(f64::NAN)),
             _ => float(&without_separators(text)?),
         },
-        b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~'
-            if text.len() <= 5 =>
-        {
-            word(text)
-        }
+        b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' | b'~' if text.len() <= 5 => word(text),
         _ => None,
     }
 }
@@ -114,22 +92,14 @@ fn without_separators(text: &str) -> Option<Cow<'_, str>> {
     let between_digits = |part: &str| part.starts_with(|first: char| first.is_ascii_digit());
     let parts: Vec<&str> = text.split('_').collect();
     let behind = parts.iter().skip(1).all(|part| between_digits(part));
-    let before = parts
-        .iter()
-        .rev()
-        .skip(1)
-        .all(|part| part.ends_with(|last: char| last.is_ascii_digit()));
+    let before = parts.iter().rev().skip(1).all(|part| part.ends_with(|last: char| last.is_ascii_digit()));
     (behind && before).then(|| parts.concat().into())
 }
 
 fn word(text: &str) -> Option<Scalar<'static>> {
     match text {
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
-            Some(Scalar::Bool(true))
-        }
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
-            Some(Scalar::Bool(false))
-        }
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Some(Scalar::Bool(true)),
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Some(Scalar::Bool(false)),
         "~" | "null" | "Null" | "NULL" => Some(Scalar::Null),
         _ => None,
     }
@@ -141,14 +111,8 @@ fn number(text: &str) -> Option<Scalar<'static>> {
         "-.inf" | "-.Inf" | "-.INF" => return Some(Scalar::Float(f64::NEG_INFINITY)),
         _ => {}
     }
-    let plain: Cow<'_, str> = if text.contains('_') {
-        text.replace('_', "").into()
-    } else {
-        text.into()
-    };
-    integer(&plain)
-        .or_else(|| float(&plain))
-        .or_else(|| signed_binary(&plain))
+    let plain: Cow<'_, str> = if text.contains('_') { text.replace('_', "").into() } else { text.into() };
+    integer(&plain).or_else(|| float(&plain)).or_else(|| signed_binary(&plain))
 }
 
 /// Go's `strconv.ParseInt` and then `ParseUint` with base 0, underscores already taken out.
@@ -189,10 +153,7 @@ fn signed_binary(text: &str) -> Option<Scalar<'static>> {
 fn float(text: &str) -> Option<Scalar<'static>> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
-        Some((mantissa, exponent)) => (
-            mantissa,
-            Some(exponent.strip_prefix(['-', '+']).unwrap_or(exponent)),
-        ),
+        Some((mantissa, exponent)) => (mantissa, Some(exponent.strip_prefix(['-', '+']).unwrap_or(exponent))),
         None => (unsigned, None),
     };
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -204,10 +165,7 @@ fn float(text: &str) -> Option<Scalar<'static>> {
     if !shaped || exponent.is_some_and(|exponent| exponent.is_empty() || !digits(exponent)) {
         return None;
     }
-    text.parse()
-        .ok()
-        .filter(|value: &f64| value.is_finite())
-        .map(Scalar::Float)
+    text.parse().ok().filter(|value: &f64| value.is_finite()).map(Scalar::Float)
 }
 
 /// The forms of `resolve.go:parseTimestamp`: a date, or a date and a time with a zone behind `T` or without one behind a blank.
@@ -236,10 +194,7 @@ fn is_timestamp(text: &str) -> bool {
             let zoned = time.get(1..).unwrap_or_default();
             match zoned.strip_suffix('Z') {
                 Some(clock) => (clock, true),
-                None => match zoned
-                    .rfind(['+', '-'])
-                    .and_then(|at| zoned.split_at_checked(at))
-                {
+                None => match zoned.rfind(['+', '-']).and_then(|at| zoned.split_at_checked(at)) {
                     Some((clock, zone)) => (clock, is_zone(zone)),
                     None => (zoned, false),
                 },
@@ -251,9 +206,7 @@ fn is_timestamp(text: &str) -> bool {
 
 fn in_range(text: &str, low: i8, high: i8) -> Option<i8> {
     let short = (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse()
-        .ok()
-        .filter(|value| short && (low..=high).contains(value))
+    text.parse().ok().filter(|value| short && (low..=high).contains(value))
 }
 
 fn is_clock(text: &str) -> bool {
@@ -272,23 +225,14 @@ fn is_clock(text: &str) -> bool {
 fn is_zone(text: &str) -> bool {
     let hours_and_minutes = text.get(1..).and_then(|zone| zone.split_once(':'));
     hours_and_minutes.is_some_and(|(hours, minutes)| {
-        hours.len() == 2
-            && minutes.len() == 2
-            && in_range(hours, 0, 24).is_some()
-            && in_range(minutes, 0, 60).is_some()
+        hours.len() == 2 && minutes.len() == 2 && in_range(hours, 0, 24).is_some() && in_range(minutes, 0, 60).is_some()
     })
 }
 
 /// Standard base64 with padding; line breaks are skipped (Go's `base64.StdEncoding`).
 fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    let symbols: Vec<u8> = text
-        .bytes()
-        .filter(|byte| !matches!(byte, b'\r' | b'\n'))
-        .collect();
-    let data = symbols
-        .strip_suffix(b"==")
-        .or_else(|| symbols.strip_suffix(b"="))
-        .unwrap_or(&symbols);
+    let symbols: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
+    let data = symbols.strip_suffix(b"==").or_else(|| symbols.strip_suffix(b"=")).unwrap_or(&symbols);
     if !symbols.len().is_multiple_of(4) || data.len() % 4 == 1 {
         return None;
     }
@@ -330,9 +274,7 @@ pub(crate) fn key_text(key: Scalar<'_>) -> Result<String, ReadErrorKind> {
         Scalar::Bool(value) => Ok(value.to_string()),
         Scalar::Integer(value) => Ok(value.to_string()),
         Scalar::Float(value) => Ok(float_key(value as f32)),
-        Scalar::Unsigned(_) => Err(ReadErrorKind::Key(
-            "a whole number over 9223372036854775807",
-        )),
+        Scalar::Unsigned(_) => Err(ReadErrorKind::Key("a whole number over 9223372036854775807")),
         Scalar::Null => Err(ReadErrorKind::Key("null")),
     }
 }
@@ -392,17 +334,7 @@ mod tests {
             assert_eq!(plain(text), Scalar::Integer(value), "{text}");
         }
         assert_eq!(plain("18446744073709551615"), Scalar::Unsigned(u64::MAX));
-        for text in [
-            "0x",
-            "0b",
-            "-",
-            "+",
-            "0b2",
-            "0x-1",
-            "1:30",
-            "2001-12-14",
-            "0o9",
-        ] {
+        for text in ["0x", "0b", "-", "+", "0b2", "0x-1", "1:30", "2001-12-14", "0o9"] {
             assert_eq!(plain(text), Scalar::Text(text.into()), "{text}");
         }
     }
@@ -414,13 +346,8 @@ mod tests {
         assert_eq!(plain(".5e+1"), Scalar::Float(5.0));
         assert_eq!(plain("1_0.5"), Scalar::Float(10.5));
         assert_eq!(plain(".5_0"), Scalar::Float(0.5));
-        assert_eq!(
-            plain("+18446744073709551615"),
-            Scalar::Float(18_446_744_073_709_551_615.0)
-        );
-        for text in [
-            ".", "1e", "1e400", "inf", "+inf", "-nan", "infinity", "0x1p4", ".5_", "._5", "-.nan",
-        ] {
+        assert_eq!(plain("+18446744073709551615"), Scalar::Float(18_446_744_073_709_551_615.0));
+        for text in [".", "1e", "1e400", "inf", "+inf", "-nan", "infinity", "0x1p4", ".5_", "._5", "-.nan"] {
             assert_eq!(plain(text), Scalar::Text(text.into()), "{text}");
         }
     }
@@ -435,25 +362,10 @@ mod tests {
         assert_eq!(tagged("aGk=", Tag::Binary), Some(Scalar::Text("hi".into())));
         assert_eq!(tagged("aGk", Tag::Binary), None);
         assert_eq!(tagged("aG k=", Tag::Binary), None);
-        for text in [
-            "2001-12-14",
-            "2001-1-2 3:4:5.6",
-            "2001-12-14T21:59:43.10-05:00",
-            "2001-12-14t21:59:43Z",
-        ] {
-            assert_eq!(
-                tagged(text, Tag::Timestamp),
-                Some(Scalar::Text(text.into())),
-                "{text}"
-            );
+        for text in ["2001-12-14", "2001-1-2 3:4:5.6", "2001-12-14T21:59:43.10-05:00", "2001-12-14t21:59:43Z"] {
+            assert_eq!(tagged(text, Tag::Timestamp), Some(Scalar::Text(text.into())), "{text}");
         }
-        for text in [
-            "2001-02-30",
-            "2001-12-14T21:59:43",
-            "01-12-14",
-            "2001-12-14 21:59:43Z",
-            "2001-12-14T21:59:43-5",
-        ] {
+        for text in ["2001-02-30", "2001-12-14T21:59:43", "01-12-14", "2001-12-14 21:59:43Z", "2001-12-14T21:59:43-5"] {
             assert_eq!(tagged(text, Tag::Timestamp), None, "{text}");
         }
     }

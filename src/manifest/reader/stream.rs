@@ -19,21 +19,9 @@ const GUESS_BYTES: usize = 4096;
 
 /// Reads a stream; see [`super::read_stream`].
 pub(crate) fn read(text: &str, limits: &Limits) -> Stream {
-    let mut reader = StreamReader {
-        text,
-        limits,
-        documents: Vec::new(),
-        lines: LineCounter {
-            text,
-            offset: 0,
-            line: 1,
-        },
-    };
+    let mut reader = StreamReader { text, limits, documents: Vec::new(), lines: LineCounter { text, offset: 0, line: 1 } };
     let outcome = reader.run();
-    Stream {
-        documents: reader.documents,
-        error: outcome.err().map(|problem| problem.locate(text)),
-    }
+    Stream { documents: reader.documents, error: outcome.err().map(|problem| problem.locate(text)) }
 }
 
 struct StreamReader<'text, 'limits> {
@@ -45,18 +33,11 @@ struct StreamReader<'text, 'limits> {
 
 impl StreamReader<'_, '_> {
     fn run(&mut self) -> Result<(), Problem> {
-        let start = if starts_with_brace(self.text) {
-            self.json_values()?
-        } else {
-            Some((0, None))
-        };
+        let start = if starts_with_brace(self.text) { self.json_values()? } else { Some((0, None)) };
         let Some((position, json_problem)) = start else {
             return Ok(());
         };
-        let mut chunks = Chunks {
-            text: self.text,
-            position,
-        };
+        let mut chunks = Chunks { text: self.text, position };
         let mut json_problem = json_problem;
         while let Some(chunk) = chunks.next_chunk() {
             let read = chunk.and_then(|range| self.yaml_document(range));
@@ -72,11 +53,7 @@ impl StreamReader<'_, '_> {
 
     /// A text that starts with a brace but has no JSON at all is YAML with braces: its own error helps more.
     fn likelier(&self, json: Problem, yaml: Problem) -> Problem {
-        if matches!(yaml.kind, ReadErrorKind::Yaml(_)) || !self.documents.is_empty() {
-            json
-        } else {
-            yaml
-        }
+        if matches!(yaml.kind, ReadErrorKind::Yaml(_)) || !self.documents.is_empty() { json } else { yaml }
     }
 
     /// Reads JSON values one behind the other. Hands back where to go on as YAML and the error that was met there, or
@@ -120,13 +97,8 @@ impl StreamReader<'_, '_> {
         if let Some(problem) = forbidden_character(text.get(range.clone()).unwrap_or_default()) {
             return Err(Problem::new(problem.kind, range.start + problem.offset));
         }
-        match build(
-            &mut YamlEvents::new(text, range.clone(), max_depth),
-            self.limits,
-        )? {
-            Some(built) => self.keep(built, range, |range| {
-                duplicate_keys(YamlEvents::new(text, range, max_depth))
-            }),
+        match build(&mut YamlEvents::new(text, range.clone(), max_depth), self.limits)? {
+            Some(built) => self.keep(built, range, |range| duplicate_keys(YamlEvents::new(text, range, max_depth))),
             None => Ok(()),
         }
     }
@@ -134,10 +106,7 @@ impl StreamReader<'_, '_> {
     fn check_length(&self, range: &Range<usize>) -> Result<(), Problem> {
         let limit = self.limits.max_document_bytes;
         if range.len() > limit {
-            return Err(Problem::new(
-                ReadErrorKind::DocumentTooLong { limit },
-                range.start,
-            ));
+            return Err(Problem::new(ReadErrorKind::DocumentTooLong { limit }, range.start));
         }
         Ok(())
     }
@@ -154,31 +123,17 @@ impl StreamReader<'_, '_> {
         }
         let limit = self.limits.max_documents;
         if self.documents.len() >= limit {
-            return Err(Problem::new(
-                ReadErrorKind::TooManyDocuments { limit },
-                built.start,
-            ));
+            return Err(Problem::new(ReadErrorKind::TooManyDocuments { limit }, built.start));
         }
-        let duplicate_keys = if built.duplicate_keys {
-            find_duplicates(range.clone())
-        } else {
-            Vec::new()
-        };
+        let duplicate_keys = if built.duplicate_keys { find_duplicates(range.clone()) } else { Vec::new() };
         let line = self.lines.line_at(built.start);
-        self.documents.push(Document {
-            value: built.value,
-            range,
-            line,
-            duplicate_keys,
-        });
+        self.documents.push(Document { value: built.value, range, line, duplicate_keys });
         Ok(())
     }
 }
 
 fn starts_with_brace(text: &str) -> bool {
-    let head = text
-        .get(..text.floor_char_boundary(GUESS_BYTES))
-        .unwrap_or(text);
+    let head = text.get(..text.floor_char_boundary(GUESS_BYTES)).unwrap_or(text);
     head.trim_start().starts_with('{')
 }
 
@@ -212,15 +167,11 @@ impl Chunks<'_> {
         let mut search = start;
         while let Some(separator) = self.separator_from(search) {
             let behind = separator + "---".len();
-            let line_end = memchr::memchr(b'\n', self.text.as_bytes().get(behind..)?)
-                .map_or(end, |at| behind + at + 1);
+            let line_end = memchr::memchr(b'\n', self.text.as_bytes().get(behind..)?).map_or(end, |at| behind + at + 1);
             let rest = self.text.get(behind..line_end)?.trim();
             if !rest.is_empty() && !rest.starts_with('#') {
                 self.position = end;
-                return Some(Err(Problem::new(
-                    ReadErrorKind::Separator(shorten(rest)),
-                    separator,
-                )));
+                return Some(Err(Problem::new(ReadErrorKind::Separator(shorten(rest)), separator)));
             }
             if separator > start {
                 self.position = line_end;
@@ -255,15 +206,9 @@ struct LineCounter<'text> {
 
 impl LineCounter<'_> {
     fn line_at(&mut self, offset: usize) -> u32 {
-        let between = self
-            .text
-            .as_bytes()
-            .get(self.offset..offset)
-            .unwrap_or_default();
+        let between = self.text.as_bytes().get(self.offset..offset).unwrap_or_default();
         let lines = memchr::memchr_iter(b'\n', between).count();
-        self.line = self
-            .line
-            .saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+        self.line = self.line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
         self.offset = self.offset.max(offset);
         self.line
     }

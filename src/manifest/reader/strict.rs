@@ -24,24 +24,16 @@ pub(crate) fn forbidden_character(document: &str) -> Option<Problem> {
         matches!(character, '\0'..='\u{8}' | '\u{B}' | '\u{C}' | '\u{E}'..='\u{1F}' | '\u{7F}'..='\u{84}'
             | '\u{86}'..='\u{9F}' | '\u{FFFE}' | '\u{FFFF}')
     };
-    let (offset, character) = document
-        .char_indices()
-        .find(|(_, character)| forbidden(character))?;
+    let (offset, character) = document.char_indices().find(|(_, character)| forbidden(character))?;
     Some(Problem::new(ReadErrorKind::Character(character), offset))
 }
 
 /// Checks the name of an anchor (`scannerc.go:yaml_parser_scan_anchor`, `is_alpha`).
 pub(crate) fn anchor_name(name: &str, offset: usize) -> Result<(), Problem> {
-    if name
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-    {
+    if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')) {
         return Ok(());
     }
-    Err(refused(
-        "the name of an anchor may only have letters of the Latin alphabet, digits, `_` and `-`",
-        offset,
-    ))
+    Err(refused("the name of an anchor may only have letters of the Latin alphabet, digits, `_` and `-`", offset))
 }
 
 /// Checks the source of a scalar that starts at `offset`.
@@ -58,28 +50,14 @@ pub(crate) fn scalar(source: &str, style: ScalarStyle, offset: usize) -> Result<
 fn escapes(source: &str, offset: usize) -> Result<(), Problem> {
     let bytes = source.as_bytes();
     let mut position = 0;
-    while let Some(at) = bytes
-        .get(position..)
-        .and_then(|rest| memchr::memchr(b'\\', rest))
-    {
+    while let Some(at) = bytes.get(position..).and_then(|rest| memchr::memchr(b'\\', rest)) {
         let escape = position + at;
         match bytes.get(escape + 1..).unwrap_or_default() {
             [b'/', ..] => {
-                return Err(refused(
-                    "`\\/` is no escape in YAML as Kubernetes reads it; write `/`",
-                    offset + escape,
-                ));
+                return Err(refused("`\\/` is no escape in YAML as Kubernetes reads it; write `/`", offset + escape));
             }
-            [
-                b'u',
-                b'd' | b'D',
-                b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F',
-                ..,
-            ] => {
-                return Err(refused(
-                    "`\\u` cannot name half of a surrogate pair; write the character itself",
-                    offset + escape,
-                ));
+            [b'u', b'd' | b'D', b'8'..=b'9' | b'a'..=b'f' | b'A'..=b'F', ..] => {
+                return Err(refused("`\\u` cannot name half of a surrogate pair; write the character itself", offset + escape));
             }
             _ => {}
         }
@@ -93,15 +71,8 @@ fn line_separators(source: &str, offset: usize) -> Result<(), Problem> {
     let mut characters = source.char_indices().peekable();
     while let Some((at, character)) = characters.next() {
         let ends_line = matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}');
-        if ends_line
-            && characters
-                .peek()
-                .is_some_and(|(_, next)| !next.is_whitespace() && *next != '#')
-        {
-            return Err(Problem::new(
-                ReadErrorKind::Character(character),
-                offset + at,
-            ));
+        if ends_line && characters.peek().is_some_and(|(_, next)| !next.is_whitespace() && *next != '#') {
+            return Err(Problem::new(ReadErrorKind::Character(character), offset + at));
         }
     }
     Ok(())
@@ -131,13 +102,9 @@ impl Tabs {
             let before = before.get(line_start..).unwrap_or_default();
             let indicator = |byte: &u8| matches!(byte, b'-' | b'?' | b':');
             let blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-            let only_indicators = before.iter().all(|byte| blank(byte) || indicator(byte))
-                && !before.windows(2).any(|pair| pair.iter().all(indicator));
-            only_indicators.then(|| LeadingTab {
-                offset,
-                column: before.len(),
-                behind_indicator: before.iter().any(indicator),
-            })
+            let only_indicators =
+                before.iter().all(|byte| blank(byte) || indicator(byte)) && !before.windows(2).any(|pair| pair.iter().all(indicator));
+            only_indicators.then(|| LeadingTab { offset, column: before.len(), behind_indicator: before.iter().any(indicator) })
         };
         // The first tab of a line decides: it is the first that go-yaml meets.
         let mut line_end = 0;
@@ -147,10 +114,7 @@ impl Tabs {
                 continue;
             }
             offsets.extend(leading(tab));
-            line_end = bytes
-                .get(tab..)
-                .and_then(|rest| memchr::memchr(b'\n', rest))
-                .map_or(bytes.len(), |at| tab + at);
+            line_end = bytes.get(tab..).and_then(|rest| memchr::memchr(b'\n', rest)).map_or(bytes.len(), |at| tab + at);
         }
         let mut offsets = offsets.into_iter();
         let next = offsets.next();
@@ -159,24 +123,12 @@ impl Tabs {
 
     /// Checks up to the token at `range`. `in_brackets` tells whether the text before it is inside a flow collection;
     /// `plain_until` is the column from which blanks may go on after a plain scalar, when one stands before.
-    pub(crate) fn check(
-        &mut self,
-        range: &Range<usize>,
-        in_brackets: bool,
-        plain_from: Option<usize>,
-    ) -> Result<(), Problem> {
-        while let Some(tab) = self
-            .next
-            .filter(|tab| tab.offset < range.end.max(range.start + 1))
-        {
-            let allowed = tab.offset >= range.start
-                || in_brackets
-                || plain_from.is_some_and(|column| !tab.behind_indicator && tab.column >= column);
+    pub(crate) fn check(&mut self, range: &Range<usize>, in_brackets: bool, plain_from: Option<usize>) -> Result<(), Problem> {
+        while let Some(tab) = self.next.filter(|tab| tab.offset < range.end.max(range.start + 1)) {
+            let allowed =
+                tab.offset >= range.start || in_brackets || plain_from.is_some_and(|column| !tab.behind_indicator && tab.column >= column);
             if !allowed {
-                return Err(refused(
-                    "a tab cannot stand here; indent with spaces",
-                    tab.offset,
-                ));
+                return Err(refused("a tab cannot stand here; indent with spaces", tab.offset));
             }
             self.next = self.offsets.next();
         }

@@ -10,11 +10,7 @@ fn read(text: &str) -> Stream {
 fn values(text: &str) -> Vec<Value> {
     let stream = read(text);
     assert_eq!(stream.error, None, "{text}");
-    stream
-        .documents
-        .into_iter()
-        .map(|document| document.value)
-        .collect()
+    stream.documents.into_iter().map(|document| document.value).collect()
 }
 
 fn error(text: &str) -> ReadError {
@@ -29,34 +25,17 @@ fn duplicate_keys_are_read_as_the_last_and_reported_with_both_places() {
     let found: Vec<_> = document
         .duplicate_keys
         .iter()
-        .map(|duplicate| {
-            (
-                duplicate.pointer.to_string(),
-                duplicate.first.start,
-                duplicate.span.start,
-            )
-        })
+        .map(|duplicate| (duplicate.pointer.to_string(), duplicate.first.start, duplicate.span.start))
         .collect();
-    assert_eq!(
-        found,
-        [("/l/0/b".to_owned(), 11, 17), ("/a".to_owned(), 23, 0)].map(|(at, a, b)| (
-            at,
-            a.min(b),
-            a.max(b)
-        ))
-    );
+    assert_eq!(found, [("/l/0/b".to_owned(), 11, 17), ("/a".to_owned(), 23, 0)].map(|(at, a, b)| (at, a.min(b), a.max(b))));
 }
 
 #[test]
 fn a_merge_key_makes_no_duplicates() {
-    let document = read("b: &b {x: 1}\ns:\n  <<: *b\n  x: 2\n")
-        .documents
-        .remove(0);
+    let document = read("b: &b {x: 1}\ns:\n  <<: *b\n  x: 2\n").documents.remove(0);
     assert_eq!(document.value, json!({"b": {"x": 1}, "s": {"x": 2}}));
     assert_eq!(document.duplicate_keys, []);
-    let document = read("b: &b {x: 1}\ns:\n  <<: *b\n  x: 2\n  x: 3\n")
-        .documents
-        .remove(0);
+    let document = read("b: &b {x: 1}\ns:\n  <<: *b\n  x: 2\n  x: 3\n").documents.remove(0);
     assert_eq!(document.duplicate_keys.len(), 1);
 }
 
@@ -64,13 +43,7 @@ fn a_merge_key_makes_no_duplicates() {
 fn duplicate_keys_of_json_are_reported_too() {
     let document = read("{\"a\": 1, \"a\": 2}").documents.remove(0);
     assert_eq!(document.value, json!({"a": 2}));
-    assert_eq!(
-        (
-            document.duplicate_keys[0].first.clone(),
-            document.duplicate_keys[0].span.clone()
-        ),
-        (1..4, 9..12)
-    );
+    assert_eq!((document.duplicate_keys[0].first.clone(), document.duplicate_keys[0].span.clone()), (1..4, 9..12));
 }
 
 #[test]
@@ -85,34 +58,13 @@ fn a_bad_document_stops_the_stream_and_keeps_those_before_it() {
 #[test]
 fn errors_say_what_is_wrong_and_where() {
     for (text, message) in [
-        (
-            "a: 1\n--- b\n",
-            "line 2, column 1: nothing but a comment may follow the document separator `---`, but `b` does",
-        ),
-        (
-            "a: *b\n",
-            "line 1, column 4: there is no anchor `b` before this alias",
-        ),
-        (
-            "a: &a [*a]\n",
-            "line 1, column 8: this alias stands inside the value of its own anchor",
-        ),
-        (
-            "é: \"\u{7f}\"\n",
-            "line 1, column 5: the character U+007F is not allowed in YAML",
-        ),
-        (
-            "a:\n  ~: 1\n",
-            "line 2, column 3: null cannot be a key of a Kubernetes object",
-        ),
-        (
-            "a: .inf\n",
-            "line 1, column 4: `inf` is not a number that a Kubernetes object can hold",
-        ),
-        (
-            "a: 1\n\t\nb: 1\n",
-            "line 2, column 1: this is not valid YAML: a tab cannot stand here; indent with spaces",
-        ),
+        ("a: 1\n--- b\n", "line 2, column 1: nothing but a comment may follow the document separator `---`, but `b` does"),
+        ("a: *b\n", "line 1, column 4: there is no anchor `b` before this alias"),
+        ("a: &a [*a]\n", "line 1, column 8: this alias stands inside the value of its own anchor"),
+        ("é: \"\u{7f}\"\n", "line 1, column 5: the character U+007F is not allowed in YAML"),
+        ("a:\n  ~: 1\n", "line 2, column 3: null cannot be a key of a Kubernetes object"),
+        ("a: .inf\n", "line 1, column 4: `inf` is not a number that a Kubernetes object can hold"),
+        ("a: 1\n\t\nb: 1\n", "line 2, column 1: this is not valid YAML: a tab cannot stand here; indent with spaces"),
     ] {
         assert_eq!(error(text).to_string(), message, "{text}");
     }
@@ -120,60 +72,25 @@ fn errors_say_what_is_wrong_and_where() {
 
 #[test]
 fn json_files_hold_one_value() {
-    assert_eq!(
-        read_json(" {\"a\": [1, 2.0, 1e2]} \n"),
-        Ok(json!({"a": [1, 2, 100]}))
-    );
+    assert_eq!(read_json(" {\"a\": [1, 2.0, 1e2]} \n"), Ok(json!({"a": [1, 2, 100]})));
     let error = read_json("{}\n{}").unwrap_err();
-    assert_eq!(
-        (error.kind, error.line),
-        (ReadErrorKind::SecondJsonValue, 2)
-    );
-    assert!(matches!(
-        read_json("{\"a\": 01}").unwrap_err().kind,
-        ReadErrorKind::Json(_)
-    ));
-    assert!(matches!(
-        read_json("").unwrap_err().kind,
-        ReadErrorKind::Json(_)
-    ));
+    assert_eq!((error.kind, error.line), (ReadErrorKind::SecondJsonValue, 2));
+    assert!(matches!(read_json("{\"a\": 01}").unwrap_err().kind, ReadErrorKind::Json(_)));
+    assert!(matches!(read_json("").unwrap_err().kind, ReadErrorKind::Json(_)));
 }
 
 #[test]
 fn limits_are_errors_that_name_them() {
-    let limits = Limits {
-        max_depth: 3,
-        max_document_bytes: 40,
-        max_documents: 2,
-        max_alias_bytes: 200,
-    };
+    let limits = Limits { max_depth: 3, max_document_bytes: 40, max_documents: 2, max_alias_bytes: 200 };
     let kind = |text: &str| read_stream(text, &limits).error.map(|error| error.kind);
     assert_eq!(kind("[[[1]]]"), None);
     assert_eq!(kind("[[[[1]]]]"), Some(ReadErrorKind::TooDeep { limit: 3 }));
-    assert_eq!(
-        kind("{\"a\": [[[1]]]}"),
-        Some(ReadErrorKind::TooDeep { limit: 3 })
-    );
-    assert_eq!(
-        kind("a:\n  b:\n    c:\n      d: 1\n"),
-        Some(ReadErrorKind::TooDeep { limit: 3 })
-    );
-    assert_eq!(
-        kind("a: &a [[1]]\nb: [*a]\n"),
-        Some(ReadErrorKind::TooDeep { limit: 3 })
-    );
-    assert_eq!(
-        kind("a: 1\n---\na: 1\n---\na: 1\n"),
-        Some(ReadErrorKind::TooManyDocuments { limit: 2 })
-    );
-    assert_eq!(
-        kind(&"a: 1\n".repeat(9)),
-        Some(ReadErrorKind::DocumentTooLong { limit: 40 })
-    );
-    assert_eq!(
-        kind("a: &a xxxxxxxx\nb: [*a,*a,*a,*a,*a,*a]"),
-        Some(ReadErrorKind::AliasBytes { limit: 200 })
-    );
+    assert_eq!(kind("{\"a\": [[[1]]]}"), Some(ReadErrorKind::TooDeep { limit: 3 }));
+    assert_eq!(kind("a:\n  b:\n    c:\n      d: 1\n"), Some(ReadErrorKind::TooDeep { limit: 3 }));
+    assert_eq!(kind("a: &a [[1]]\nb: [*a]\n"), Some(ReadErrorKind::TooDeep { limit: 3 }));
+    assert_eq!(kind("a: 1\n---\na: 1\n---\na: 1\n"), Some(ReadErrorKind::TooManyDocuments { limit: 2 }));
+    assert_eq!(kind(&"a: 1\n".repeat(9)), Some(ReadErrorKind::DocumentTooLong { limit: 40 }));
+    assert_eq!(kind("a: &a xxxxxxxx\nb: [*a,*a,*a,*a,*a,*a]"), Some(ReadErrorKind::AliasBytes { limit: 200 }));
 }
 
 /// The deepest value that is accepted, and far deeper input, on a stack as small as that of a worker thread.
@@ -192,34 +109,19 @@ fn deep_nesting_never_overflows_the_stack() {
                 "- ".repeat(depth),
                 format!("a: {}", nested(depth)),
             ] {
-                assert!(
-                    matches!(error(&text).kind, ReadErrorKind::TooDeep { .. }),
-                    "{depth}"
-                );
-                crate::manifest::span::locate(
-                    &text,
-                    0..text.len(),
-                    &crate::manifest::pointer::Pointer::root().join("a"),
-                );
+                assert!(matches!(error(&text).kind, ReadErrorKind::TooDeep { .. }), "{depth}");
+                crate::manifest::span::locate(&text, 0..text.len(), &crate::manifest::pointer::Pointer::root().join("a"));
             }
         }
     };
-    std::thread::Builder::new()
-        .stack_size(1 << 20)
-        .spawn(work)
-        .unwrap()
-        .join()
-        .unwrap();
+    std::thread::Builder::new().stack_size(1 << 20).spawn(work).unwrap().join().unwrap();
 }
 
 #[test]
 fn aliases_cannot_make_a_small_text_large() {
     let long = "x".repeat(100_000);
     let text = format!("a: &a {long}\nb: [{}*a]\n", "*a, ".repeat(10_000));
-    assert!(matches!(
-        error(&text).kind,
-        ReadErrorKind::AliasBytes { .. }
-    ));
+    assert!(matches!(error(&text).kind, ReadErrorKind::AliasBytes { .. }));
     let laughs = (1..9).fold("a0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned(), |text, level| {
         let alias = format!("*a{}", level - 1);
         text + &format!("a{level}: &a{level} [{}]\n", [alias.as_str(); 9].join(","))
@@ -243,8 +145,7 @@ fn json_value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(5, 60, 6, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
-            prop::collection::btree_map(text(), inner, 0..6)
-                .prop_map(|map| Value::Object(map.into_iter().collect()))
+            prop::collection::btree_map(text(), inner, 0..6).prop_map(|map| Value::Object(map.into_iter().collect()))
         ]
     })
 }
@@ -257,10 +158,7 @@ fn normal(value: Value) -> Value {
             _ => Value::Number(number),
         },
         Value::Array(list) => list.into_iter().map(normal).collect(),
-        Value::Object(map) => map
-            .into_iter()
-            .map(|(key, value)| (key, normal(value)))
-            .collect(),
+        Value::Object(map) => map.into_iter().map(|(key, value)| (key, normal(value))).collect(),
         other => other,
     }
 }

@@ -27,14 +27,8 @@ pub fn decode(bytes: &[u8]) -> Decoded<'_> {
 
 fn decode_utf8(bytes: &[u8], skipped: usize) -> Decoded<'_> {
     match std::str::from_utf8(bytes) {
-        Ok(text) => Decoded {
-            text: Cow::Borrowed(text),
-            first_invalid: None,
-        },
-        Err(error) => Decoded {
-            text: String::from_utf8_lossy(bytes),
-            first_invalid: Some(skipped + error.valid_up_to()),
-        },
+        Ok(text) => Decoded { text: Cow::Borrowed(text), first_invalid: None },
+        Err(error) => Decoded { text: String::from_utf8_lossy(bytes), first_invalid: Some(skipped + error.valid_up_to()) },
     }
 }
 
@@ -55,10 +49,7 @@ fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Decoded<'static> {
         first_invalid.get_or_insert(offset);
         text.push(char::REPLACEMENT_CHARACTER);
     }
-    Decoded {
-        text: Cow::Owned(text),
-        first_invalid,
-    }
+    Decoded { text: Cow::Owned(text), first_invalid }
 }
 
 #[cfg(test)]
@@ -67,30 +58,15 @@ mod tests {
 
     #[test]
     fn plain_utf8_is_borrowed() {
-        assert!(matches!(
-            decode("é: 😀".as_bytes()).text,
-            Cow::Borrowed("é: 😀")
-        ));
+        assert!(matches!(decode("é: 😀".as_bytes()).text, Cow::Borrowed("é: 😀")));
     }
 
     #[test]
     fn byte_order_marks_choose_the_encoding_and_are_dropped() {
         assert_eq!(decode(b"\xEF\xBB\xBFa: 1").text, "a: 1");
-        for (mark, unit) in [
-            (0xFEFF_u16, u16::to_le_bytes as fn(u16) -> [u8; 2]),
-            (0xFEFF, u16::to_be_bytes),
-        ] {
-            let bytes: Vec<u8> = std::iter::once(mark)
-                .chain("a: é😀".encode_utf16())
-                .flat_map(unit)
-                .collect();
-            assert_eq!(
-                decode(&bytes),
-                Decoded {
-                    text: Cow::Borrowed("a: é😀"),
-                    first_invalid: None
-                }
-            );
+        for (mark, unit) in [(0xFEFF_u16, u16::to_le_bytes as fn(u16) -> [u8; 2]), (0xFEFF, u16::to_be_bytes)] {
+            let bytes: Vec<u8> = std::iter::once(mark).chain("a: é😀".encode_utf16()).flat_map(unit).collect();
+            assert_eq!(decode(&bytes), Decoded { text: Cow::Borrowed("a: é😀"), first_invalid: None });
         }
     }
 

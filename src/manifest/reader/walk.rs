@@ -41,28 +41,15 @@ pub(crate) struct Walk<E> {
 
 impl<'text, E: Events<'text>> Walk<E> {
     pub(crate) fn new(events: E) -> Self {
-        Self {
-            events,
-            open: Vec::new(),
-            names: BTreeMap::new(),
-            last_end: 0,
-        }
+        Self { events, open: Vec::new(), names: BTreeMap::new(), last_end: 0 }
     }
 
     /// The next step. `None` at the end and where the text cannot be read further.
     pub(crate) fn next_step(&mut self) -> Option<Step> {
         let (event, range) = self.events.next_event().ok()??;
         Some(match event {
-            Event::Scalar {
-                value,
-                merge,
-                anchor,
-            } => {
-                let name = if anchor != 0 || self.expects_key() {
-                    key_text(value).ok()
-                } else {
-                    None
-                };
+            Event::Scalar { value, merge, anchor } => {
+                let name = if anchor != 0 || self.expects_key() { key_text(value).ok() } else { None };
                 if let Some(name) = name.as_ref().filter(|_| anchor != 0) {
                     self.names.insert(anchor, name.clone());
                 }
@@ -80,17 +67,13 @@ impl<'text, E: Events<'text>> Walk<E> {
                     self.last_end = range.end;
                 }
                 self.value_done();
-                Step::Close {
-                    range: collection.start..self.last_end.max(collection.start),
-                }
+                Step::Close { range: collection.start..self.last_end.max(collection.start) }
             }
         })
     }
 
     fn expects_key(&self) -> bool {
-        self.open
-            .last()
-            .is_some_and(|collection| collection.expects_key)
+        self.open.last().is_some_and(|collection| collection.expects_key)
     }
 
     fn leaf(&mut self, range: Range<usize>, name: Option<String>, merge: bool) -> Option<Step> {
@@ -102,19 +85,11 @@ impl<'text, E: Events<'text>> Walk<E> {
         if let Some(map) = self.open.last_mut() {
             map.expects_key = false;
         }
-        Some(if merge {
-            Step::MergeKey { range }
-        } else {
-            Step::Key { name: name?, range }
-        })
+        Some(if merge { Step::MergeKey { range } } else { Step::Key { name: name?, range } })
     }
 
     fn begin(&mut self, range: Range<usize>, is_map: bool) -> Step {
-        self.open.push(Collection {
-            start: range.start,
-            is_map,
-            expects_key: is_map,
-        });
+        self.open.push(Collection { start: range.start, is_map, expects_key: is_map });
         self.last_end = range.end;
         Step::Open { is_map }
     }

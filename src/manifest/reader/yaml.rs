@@ -6,9 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use granit_parser::{
-    ErrorKind, Event as Token, Parser, ScalarStyle, ScanError, Span, StrInput, StructureStyle,
-};
+use granit_parser::{ErrorKind, Event as Token, Parser, ScalarStyle, ScanError, Span, StrInput, StructureStyle};
 
 use super::error::{Problem, ReadErrorKind};
 use super::event::{Event, Events, Scalar, Spanned};
@@ -71,19 +69,11 @@ impl<'text> YamlEvents<'text> {
         let range = span.byte_range().unwrap_or_default();
         let checked = match token {
             Token::Anchor(_, name) => strict::anchor_name(name, range.start),
-            Token::Scalar(_, style, ..) => strict::scalar(
-                self.text.get(range.clone()).unwrap_or_default(),
-                *style,
-                range.start,
-            ),
+            Token::Scalar(_, style, ..) => strict::scalar(self.text.get(range.clone()).unwrap_or_default(), *style, range.start),
             _ => Ok(()),
         };
         let in_brackets = self.open.last().is_some_and(|open| open.flow);
-        let plain_from = if self.after_plain {
-            Some(self.column_of_innermost() + 1)
-        } else {
-            None
-        };
+        let plain_from = if self.after_plain { Some(self.column_of_innermost() + 1) } else { None };
         let checked = checked.and_then(|()| match token {
             // The span of an anchor lies before that of its node, which has been checked already.
             Token::Anchor(..) => Ok(()),
@@ -96,11 +86,7 @@ impl<'text> YamlEvents<'text> {
     }
 
     fn column_of_innermost(&self) -> usize {
-        let before = self
-            .open
-            .last()
-            .and_then(|open| self.text.as_bytes().get(..open.start))
-            .unwrap_or_default();
+        let before = self.open.last().and_then(|open| self.text.as_bytes().get(..open.start)).unwrap_or_default();
         before.len() - memchr::memrchr(b'\n', before).map_or(0, |at| at + 1)
     }
 
@@ -111,20 +97,10 @@ impl<'text> YamlEvents<'text> {
 
     fn problem(&self, error: &ScanError) -> Problem {
         let kind = match error.kind() {
-            ErrorKind::RecursionLimitExceeded => ReadErrorKind::TooDeep {
-                limit: self.max_depth,
-            },
+            ErrorKind::RecursionLimitExceeded => ReadErrorKind::TooDeep { limit: self.max_depth },
             _ => ReadErrorKind::Yaml(error.info()),
         };
-        Problem::new(
-            kind,
-            self.base
-                + error
-                    .marker()
-                    .byte_offset()
-                    .unwrap_or(self.text.len())
-                    .min(self.text.len()),
-        )
+        Problem::new(kind, self.base + error.marker().byte_offset().unwrap_or(self.text.len()).min(self.text.len()))
     }
 
     fn scalar(
@@ -149,14 +125,7 @@ impl<'text> YamlEvents<'text> {
             }
             None => Scalar::Text(text),
         };
-        Ok((
-            Event::Scalar {
-                value,
-                merge,
-                anchor,
-            },
-            range,
-        ))
+        Ok((Event::Scalar { value, merge, anchor }, range))
     }
 
     /// The byte range of a scalar. The parser gives that of the text of a block scalar; ours begins at the `|` or `>` and
@@ -169,29 +138,15 @@ impl<'text> YamlEvents<'text> {
         let gap = self.text.get(self.token_end..start).unwrap_or_default();
         let header = block_scalar_header(gap).map_or(start, |at| self.token_end + at);
         let source = self.text.get(header..end).unwrap_or_default();
-        let keeps_line_feeds = source
-            .split(['\n', '#'])
-            .next()
-            .is_some_and(|header| header.contains('+'));
-        let length = if keeps_line_feeds {
-            source.trim_end_matches([' ', '\t']).len()
-        } else {
-            source.trim_end().len()
-        };
+        let keeps_line_feeds = source.split(['\n', '#']).next().is_some_and(|header| header.contains('+'));
+        let length = if keeps_line_feeds { source.trim_end_matches([' ', '\t']).len() } else { source.trim_end().len() };
         self.base + header..self.base + header + length
     }
 
     /// Where a list begins. For one that stands at the indentation of its key, the parser gives what follows the first `-`.
     fn list_start(&self, start: usize) -> usize {
-        let in_block_map = self
-            .open
-            .last()
-            .is_some_and(|open| open.is_map && !open.flow);
-        let gap = self
-            .text
-            .get(self.token_end..start)
-            .filter(|_| in_block_map)
-            .unwrap_or_default();
+        let in_block_map = self.open.last().is_some_and(|open| open.is_map && !open.flow);
+        let gap = self.text.get(self.token_end..start).filter(|_| in_block_map).unwrap_or_default();
         let mut line_start = self.token_end;
         for (number, line) in gap.split_inclusive('\n').enumerate() {
             let entry = line.trim_start();
@@ -208,15 +163,8 @@ impl<'text> YamlEvents<'text> {
 fn block_scalar_header(gap: &str) -> Option<usize> {
     let line = gap.trim_end().rsplit('\n').next()?;
     let line_start = gap.trim_end().len() - line.len();
-    let code = line
-        .split_once(" #")
-        .or_else(|| line.split_once("\t#"))
-        .map_or(line, |(code, _)| code)
-        .trim_end();
-    let header = code
-        .rsplit([' ', '\t'])
-        .next()
-        .filter(|header| header.starts_with(['|', '>']))?;
+    let code = line.split_once(" #").or_else(|| line.split_once("\t#")).map_or(line, |(code, _)| code).trim_end();
+    let header = code.rsplit([' ', '\t']).next().filter(|header| header.starts_with(['|', '>']))?;
     Some(line_start + code.len() - header.len())
 }
 
@@ -238,21 +186,13 @@ impl<'text> Events<'text> for YamlEvents<'text> {
                 }
                 Token::MappingStart(style, anchor, _) => {
                     let flow = style == StructureStyle::Flow;
-                    self.open.push(Open {
-                        flow,
-                        is_map: true,
-                        start: range.start - self.base,
-                    });
+                    self.open.push(Open { flow, is_map: true, start: range.start - self.base });
                     Event::MapStart { anchor }
                 }
                 Token::SequenceStart(style, anchor, _) => {
                     range.start = self.base + self.list_start(range.start - self.base);
                     let flow = style == StructureStyle::Flow;
-                    self.open.push(Open {
-                        flow,
-                        is_map: false,
-                        start: range.start - self.base,
-                    });
+                    self.open.push(Open { flow, is_map: false, start: range.start - self.base });
                     Event::ListStart { anchor }
                 }
                 Token::MappingEnd | Token::SequenceEnd => {
@@ -262,10 +202,7 @@ impl<'text> Events<'text> for YamlEvents<'text> {
                 }
                 Token::Alias(anchor) => Event::Alias { anchor },
                 Token::UnresolvedAlias(name) => {
-                    return Err(Problem::new(
-                        ReadErrorKind::UnknownAnchor(name.into_owned()),
-                        range.start,
-                    ));
+                    return Err(Problem::new(ReadErrorKind::UnknownAnchor(name.into_owned()), range.start));
                 }
                 Token::DocumentEnd | Token::StreamEnd => break,
                 _ => continue,

@@ -69,47 +69,23 @@ fn scalars_are_found_with_key_and_without_comments() {
 #[test]
 fn list_items_have_no_key() {
     assert_eq!(source(TEXT, "/metadata/labels/z/1"), Some((None, "22")));
-    assert_eq!(
-        source(TEXT, "/spec/accessModes/0"),
-        Some((None, "ReadWriteOnce"))
-    );
-    assert_eq!(
-        source(TEXT, "/spec/containers/0"),
-        Some((None, "name: c0\n      image: >-\n        reg/x:1"))
-    );
+    assert_eq!(source(TEXT, "/spec/accessModes/0"), Some((None, "ReadWriteOnce")));
+    assert_eq!(source(TEXT, "/spec/containers/0"), Some((None, "name: c0\n      image: >-\n        reg/x:1")));
 }
 
 #[test]
 fn block_collections_go_from_their_first_entry_to_the_end_of_their_last() {
     let annotations = "a: 'b'   # tail\n    y: 1";
-    assert_eq!(
-        source(TEXT, "/metadata/annotations"),
-        Some((Some("annotations"), annotations))
-    );
-    assert_eq!(
-        source(TEXT, "/spec/accessModes"),
-        Some((
-            Some("accessModes"),
-            "- ReadWriteOnce   # rwo\n  - ReadOnlyMany"
-        ))
-    );
+    assert_eq!(source(TEXT, "/metadata/annotations"), Some((Some("annotations"), annotations)));
+    assert_eq!(source(TEXT, "/spec/accessModes"), Some((Some("accessModes"), "- ReadWriteOnce   # rwo\n  - ReadOnlyMany")));
     let all = locate(TEXT, whole(TEXT), &Pointer::root()).unwrap();
-    assert_eq!(
-        (all.key, &TEXT[all.value]),
-        (
-            None,
-            &TEXT[TEXT.find("apiVersion").unwrap()..TEXT.len() - 1]
-        )
-    );
+    assert_eq!((all.key, &TEXT[all.value]), (None, &TEXT[TEXT.find("apiVersion").unwrap()..TEXT.len() - 1]));
 }
 
 #[test]
 fn an_empty_value_stands_on_the_line_of_its_key() {
     let span = locate(TEXT, whole(TEXT), &pointer("/spec/containers/1/empty")).unwrap();
-    assert_eq!(
-        line_column(TEXT, span.value.start).0,
-        line_column(TEXT, span.key.unwrap().start).0
-    );
+    assert_eq!(line_column(TEXT, span.value.start).0, line_column(TEXT, span.key.unwrap().start).0);
 }
 
 #[test]
@@ -117,12 +93,7 @@ fn what_is_missing_leads_to_the_nearest_part_that_is_there() {
     assert_eq!(source(TEXT, "/spec/nope"), None);
     assert_eq!(source(TEXT, "/spec/accessModes/2"), None);
     assert_eq!(source(TEXT, "/kind/x"), None);
-    let nearest = locate_nearest(
-        TEXT,
-        whole(TEXT),
-        &pointer("/spec/containers/1/ports/0/name"),
-    )
-    .unwrap();
+    let nearest = locate_nearest(TEXT, whole(TEXT), &pointer("/spec/containers/1/ports/0/name")).unwrap();
     assert!(TEXT[nearest.value].starts_with("name: c1"));
     let nearest = locate_nearest(TEXT, whole(TEXT), &pointer("/kind/x")).unwrap();
     assert_eq!(nearest.key.map(|key| &TEXT[key]), Some("kind"));
@@ -142,8 +113,7 @@ fn aliases_and_merge_keys_are_the_nearest_place_of_what_they_bring_in() {
     assert_eq!(source(text, "/use"), Some((Some("use"), "*base")));
     assert_eq!(source(text, "/use/x"), None);
     assert_eq!(source(text, "/base"), Some((Some("base"), "{x: 1}")));
-    let nearest =
-        |at| locate_nearest(text, whole(text), &pointer(at)).map(|span| &text[span.value]);
+    let nearest = |at| locate_nearest(text, whole(text), &pointer(at)).map(|span| &text[span.value]);
     assert_eq!(nearest("/use/x"), Some("*base"));
     assert_eq!(nearest("/spec/x"), Some("*base"));
     assert_eq!(nearest("/spec/z"), Some("2"));
@@ -155,12 +125,7 @@ fn spans_count_from_the_start_of_the_whole_text() {
     let values: Vec<_> = read_stream(text, &Default::default())
         .documents
         .into_iter()
-        .map(|document| {
-            (
-                document.line,
-                &text[locate(text, document.range, &pointer("/a")).unwrap().value],
-            )
-        })
+        .map(|document| (document.line, &text[locate(text, document.range, &pointer("/a")).unwrap().value]))
         .collect();
     assert_eq!(values, [(1, "1"), (4, "22"), (6, "333")]);
 }
@@ -168,19 +133,10 @@ fn spans_count_from_the_start_of_the_whole_text() {
 #[test]
 fn json_is_searched_as_json() {
     let text = "{\n\t\"a\": {\"b/c\": [true, {\"d\": \"x\\/y\"}]}\n}";
-    assert_eq!(
-        source(text, "/a/b~1c/1/d"),
-        Some((Some("\"d\""), "\"x\\/y\""))
-    );
+    assert_eq!(source(text, "/a/b~1c/1/d"), Some((Some("\"d\""), "\"x\\/y\"")));
     assert_eq!(source(text, "/a/b~1c/0"), Some((None, "true")));
-    assert_eq!(
-        source(text, "/a/b~1c/1"),
-        Some((None, "{\"d\": \"x\\/y\"}"))
-    );
-    assert_eq!(
-        source("{a: {b: 1}, \"c\": 2}", "/a/b"),
-        Some((Some("b"), "1"))
-    );
+    assert_eq!(source(text, "/a/b~1c/1"), Some((None, "{\"d\": \"x\\/y\"}")));
+    assert_eq!(source("{a: {b: 1}, \"c\": 2}", "/a/b"), Some((Some("b"), "1")));
 }
 
 #[test]
@@ -195,13 +151,8 @@ fn lines_and_columns_count_characters_from_one() {
 fn places(value: &Value, at: &Pointer, found: &mut Vec<Pointer>) {
     found.push(at.clone());
     match value {
-        Value::Object(map) => map
-            .iter()
-            .for_each(|(key, value)| places(value, &at.join(key), found)),
-        Value::Array(list) => list
-            .iter()
-            .enumerate()
-            .for_each(|(index, value)| places(value, &at.join(index.to_string()), found)),
+        Value::Object(map) => map.iter().for_each(|(key, value)| places(value, &at.join(key), found)),
+        Value::Array(list) => list.iter().enumerate().for_each(|(index, value)| places(value, &at.join(index.to_string()), found)),
         _ => {}
     }
 }
@@ -210,22 +161,13 @@ fn places(value: &Value, at: &Pointer, found: &mut Vec<Pointer>) {
 /// scalar whose header counts the indentation from the map around it, which is missing then.
 fn reread(text: &str, part: Range<usize>) -> Option<Value> {
     let source = &text[part.clone()];
-    if source.starts_with(['|', '>'])
-        && source
-            .lines()
-            .next()
-            .is_some_and(|header| header.contains(|c: char| c.is_ascii_digit()))
-    {
+    if source.starts_with(['|', '>']) && source.lines().next().is_some_and(|header| header.contains(|c: char| c.is_ascii_digit())) {
         return None;
     }
     let line_start = text[..part.start].rfind('\n').map_or(0, |at| at + 1);
     let column = text[line_start..part.start].chars().count();
     let source = format!("{}{}", " ".repeat(column), &text[part]);
-    read_stream(&source, &Default::default())
-        .documents
-        .pop()
-        .map(|document| document.value)
-        .or(Some(Value::Null))
+    read_stream(&source, &Default::default()).documents.pop().map(|document| document.value).or(Some(Value::Null))
 }
 
 fn check_every_place(text: &str) -> Result<(), TestCaseError> {
@@ -240,41 +182,19 @@ fn check_every_place(text: &str) -> Result<(), TestCaseError> {
         let span = locate(text, document.range.clone(), &at);
         prop_assert!(span.is_some(), "{} is not found in\n{}", at, text);
         let value = at.get(&document.value).cloned().unwrap_or_default();
-        let span = span.unwrap_or(FieldSpan {
-            key: None,
-            value: 0..0,
-        });
+        let span = span.unwrap_or(FieldSpan { key: None, value: 0..0 });
         let again = reread(text, span.value.clone()).unwrap_or_else(|| value.clone());
-        prop_assert_eq!(
-            again,
-            value,
-            "{} is {:?} in\n{}",
-            at,
-            &text[span.value],
-            text
-        );
+        prop_assert_eq!(again, value, "{} is {:?} in\n{}", at, &text[span.value], text);
         if let (Some(key), Some(name)) = (span.key, at.tokens().last()) {
             let again = reread(text, key.clone()).unwrap_or_else(|| json!(name));
-            prop_assert!(
-                again == json!(name) || again.to_string() == *name,
-                "{} is {:?} in\n{}",
-                at,
-                &text[key],
-                text
-            );
+            prop_assert!(again == json!(name) || again.to_string() == *name, "{} is {:?} in\n{}", at, &text[key], text);
         }
     }
     Ok(())
 }
 
 fn word() -> impl Strategy<Value = String> {
-    prop_oneof![
-        "[a-z]{1,6}",
-        "[ -~é😀\n]{0,12}",
-        Just("yes".to_owned()),
-        Just("1".to_owned()),
-        Just("two\nlines\n".to_owned())
-    ]
+    prop_oneof!["[a-z]{1,6}", "[ -~é😀\n]{0,12}", Just("yes".to_owned()), Just("1".to_owned()), Just("two\nlines\n".to_owned())]
 }
 
 fn value() -> impl Strategy<Value = Value> {
@@ -287,8 +207,7 @@ fn value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 40, 5, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
-            prop::collection::btree_map(word(), inner, 0..5)
-                .prop_map(|map| Value::Object(map.into_iter().collect()))
+            prop::collection::btree_map(word(), inner, 0..5).prop_map(|map| Value::Object(map.into_iter().collect()))
         ]
     })
 }
