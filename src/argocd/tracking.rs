@@ -81,13 +81,22 @@ impl Tracking {
     ///
     /// Source: Argo CD `util/argo/resource_tracking.go:GetAppName`.
     pub fn instance_of<'a>(&self, object: &'a Value) -> Option<std::borrow::Cow<'a, str>> {
+        self.instance_from(|name| label(object, name), |name| annotation(object, name))
+    }
+
+    /// The same, from a look-up of labels and one of annotations.
+    pub fn instance_from<'a>(
+        &self,
+        label: impl Fn(&str) -> Option<&'a str>,
+        annotation: impl Fn(&str) -> Option<&'a str>,
+    ) -> Option<std::borrow::Cow<'a, str>> {
         match self.method {
-            TrackingMethod::Label => label(object, &self.label_key).filter(|name| !name.is_empty()).map(Into::into),
+            TrackingMethod::Label => label(&self.label_key).filter(|name| !name.is_empty()).map(Into::into),
             TrackingMethod::Annotation | TrackingMethod::AnnotationAndLabel => {
-                if !self.installation_id.is_empty() && annotation(object, INSTALLATION_ID) != Some(&self.installation_id) {
+                if !self.installation_id.is_empty() && annotation(INSTALLATION_ID) != Some(&self.installation_id) {
                     return None;
                 }
-                TrackingId::parse(annotation(object, TRACKING_ID)?).map(|id| id.instance.into())
+                TrackingId::parse(annotation(TRACKING_ID)?).map(|id| id.instance.into())
             }
         }
     }
