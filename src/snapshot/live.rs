@@ -1,58 +1,99 @@
-//! Live objects and the indexes over them.
+//! Live objects and the state they make up, with its look-ups.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
+use super::clusters::{ClusterError, ClusterInfo, Clusters};
+use super::index::{ClusterIndex, same_kind};
+use super::kinds::{Scope, Serves};
+use super::owners::Owner;
 use crate::argocd::Settings;
 use crate::manifest::ResourceKey;
 
 /// One object of the cluster. Its text is parsed when somebody first looks at it.
-#[derive(Debug)]
 pub struct LiveObject {
     /// The object's identity.
     pub key: ResourceKey,
+    /// API version it was read in.
+    pub version: Arc<str>,
     /// Server URL of its cluster.
     pub cluster: Arc<str>,
-    object: Value,
+    /// Its UID; `None` where the object has none, as in assumed state.
+    pub uid: Option<Arc<str>>,
+    /// Its owners: owner references and those that Argo CD infers.
+    pub owners: Vec<Owner>,
+    /// Instance name of the Application that tracks it, whether it has owners or not.
+    pub tracking: Option<Arc<str>>,
+    pub(super) body: Body,
 }
 
-impl LiveObject {
-    /// The object.
-    pub fn object(&self) -> &Value {
-        &self.object
+/// Where an object's content is.
+pub(super) enum Body {
+    /// A part of a text that many objects share; checked, so that it parses.
+    Text { arena: Arc<Vec<u8>>, range: Range<usize>, parsed: OnceLock<Value> },
+    /// An object that somebody else holds as well.
+    Shared(Arc<Value>),
+}
+
+impl Body {
+    /// A body from a part of a shared text.
+    pub(super) fn text(arena: Arc<Vec<u8>>, range: Range<usize>) -> Self {
+        Self::Text { arena, range, parsed: OnceLock::new() }
+    }
+
+    /// The content; parsed for the caller alone where nobody has asked for it yet.
+    pub(super) fn glance(&self) -> Cow<'_, Value> {
+        match self {
+            Self::Shared(value) => Cow::Borrowed(value),
+            Self::Text { arena, range, parsed } => {
+                parsed.get().map_or_else(|| Cow::Owned(parse(arena.get(range.clone()).unwrap_or_default())), Cow::Borrowed)
+            }
+        }
+    }
+
+    /// The same content, not parsed yet.
+    pub(super) fn unparsed(&self) -> Self {
+        match self {
+            Self::Text { arena, range, .. } => Self::text(arena.clone(), range.clone()),
+            Self::Shared(value) => Self::Shared(value.clone()),
+        }
     }
 }
 
-/// Whether a kind lives in namespaces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// In namespaces.
-    Namespaced,
-    /// Cluster-wide.
-    Cluster,
+/// Parses text that was checked when it was indexed, as strictly as this parse, so that `Null` never comes out.
+fn parse(text: &[u8]) -> Value {
+    serde_json::from_slice(text).unwrap_or_default()
 }
 
-/// Whether a cluster serves a kind.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Serves {
-    /// In this version.
-    Yes,
-    /// Only in another version.
-    OtherVersion(String),
-    /// Not at all.
-    No,
-    /// The snapshot does not say.
-    Unknown,
+impl LiveObject {
+    /// The object for one look, without keeping it parsed.
+    pub(super) fn glance(&self) -> Cow<'_, Value> {
+        self.body.glance()
+    }
+
+    /// The object.
+    pub fn object(&self) -> &Value {
+        match &self.body {
+            Body::Shared(value) => value,
+            Body::Text { arena, range, parsed } => parsed.get_or_init(|| parse(arena.get(range.clone()).unwrap_or_default())),
+        }
+    }
+
+    /// Whether the object has owners, real or inferred: Argo CD then never counts it among an Application's own objects.
+    pub fn is_owned(&self) -> bool {
+        !self.owners.is_empty()
+    }
 }
 
-/// What a snapshot says about a cluster.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClusterInfo {
-    /// Server URL.
-    pub server: Arc<str>,
-    /// Registered name.
-    pub name: Arc<str>,
+impl fmt::Debug for LiveObject {
+    /// Names the object and leaves its content out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LiveObject({} @ {})", self.key, self.cluster)
+    }
 }
 
 /// Where live state came from, for reports.
@@ -66,17 +107,139 @@ pub struct SnapshotSource {
     pub cluster: String,
     /// Number of objects.
     pub objects: usize,
+    /// Digest of the content, where the source is a snapshot file.
+    pub digest: Option<String>,
 }
 
-/// The live state of all clusters.
-#[derive(Debug, Default)]
+/// The live state of all clusters. Objects are sorted by cluster, group, kind, namespace and name.
+#[derive(Debug)]
 pub struct LiveState {
-    /// Argo CD's settings.
-    pub settings: Settings,
-    /// Clusters known.
-    pub clusters: Vec<ClusterInfo>,
-    /// Where it came from; empty where live state is assumed.
-    pub sources: Vec<SnapshotSource>,
-    /// What could not be listed, and why.
-    pub incomplete: Vec<String>,
+    pub(super) settings: Settings,
+    pub(super) clusters: Clusters,
+    pub(super) sources: Vec<SnapshotSource>,
+    pub(super) incomplete: Vec<String>,
+    pub(super) assumed: bool,
+    pub(super) objects: Vec<Arc<LiveObject>>,
+    /// One for each cluster, sorted by server URL.
+    pub(super) indexes: Vec<ClusterIndex>,
 }
+
+impl LiveState {
+    /// Argo CD's settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The clusters known, sorted by server and name. The cluster Argo CD runs in is among them unless it is switched off.
+    pub fn clusters(&self) -> &[ClusterInfo] {
+        self.clusters.list()
+    }
+
+    /// The server URL of a destination's `name`.
+    ///
+    /// # Errors
+    /// Where no cluster or several have the name.
+    pub fn cluster_by_name(&self, name: &str) -> Result<Arc<str>, ClusterError> {
+        self.clusters.by_name(name)
+    }
+
+    /// The cluster of a destination's `server`; trailing slashes do not matter.
+    pub fn cluster_by_server(&self, server: &str) -> Option<&ClusterInfo> {
+        self.clusters.by_server(server)
+    }
+
+    /// Where the state came from; empty where it is assumed.
+    pub fn sources(&self) -> &[SnapshotSource] {
+        &self.sources
+    }
+
+    /// What could not be listed or read, and why.
+    pub fn incomplete(&self) -> &[String] {
+        &self.incomplete
+    }
+
+    /// Whether the base revision's manifests stand in for live objects.
+    pub fn is_assumed(&self) -> bool {
+        self.assumed
+    }
+
+    /// All objects.
+    pub fn all(&self) -> &[Arc<LiveObject>] {
+        &self.objects
+    }
+
+    /// An object by its key.
+    pub fn get(&self, cluster: &str, key: &ResourceKey) -> Option<&Arc<LiveObject>> {
+        let objects = self.objects_of(cluster);
+        objects.binary_search_by(|object| object.key.cmp(key)).ok().and_then(|index| objects.get(index))
+    }
+
+    /// The objects that an Application manages: tracked under its instance name and without owners, in any namespace.
+    ///
+    /// Source: Argo CD `gitops-engine/pkg/cache/cluster.go:GetManagedLiveObjs`.
+    pub fn tracked_by(&self, cluster: &str, instance: &str) -> &[Arc<LiveObject>] {
+        self.index(cluster).map(|index| index.tracked_by(instance)).unwrap_or_default()
+    }
+
+    /// The instance name of the Application that tracks an object, whether the object has owners or not.
+    pub fn is_tracked<'a>(&self, object: &'a LiveObject) -> Option<&'a str> {
+        object.tracking.as_deref()
+    }
+
+    /// The objects that name this one as an owner, by UID or, where there is none, by kind and name.
+    pub fn owned_by<'a>(&'a self, cluster: &str, owner: &LiveObject) -> impl Iterator<Item = &'a Arc<LiveObject>> + use<'a> {
+        let objects = self.objects_of(cluster);
+        let children = self.index(cluster).and_then(|index| {
+            let position = objects.binary_search_by(|object| object.key.cmp(&owner.key)).ok()?;
+            Some(index.children_of(position))
+        });
+        children.unwrap_or_default().iter().filter_map(move |&(_, child)| objects.get(child as usize))
+    }
+
+    /// The objects in a namespace, sorted by key.
+    pub fn in_namespace<'a>(&'a self, cluster: &str, namespace: &str) -> impl Iterator<Item = &'a Arc<LiveObject>> + use<'a> {
+        let objects = self.objects_of(cluster);
+        let positions = self.index(cluster).map(|index| index.in_namespace(objects, namespace)).unwrap_or_default();
+        positions.iter().filter_map(move |&position| objects.get(position as usize))
+    }
+
+    /// The objects of a kind, sorted by namespace and name.
+    pub fn of_kind(&self, cluster: &str, group: &str, kind: &str) -> &[Arc<LiveObject>] {
+        same_kind(self.objects_of(cluster), group, kind)
+    }
+
+    /// Whether a kind lives in namespaces: by the cluster's list of API resources, its CustomResourceDefinitions, or the built-in table.
+    /// `None` where none of them knows it.
+    pub fn scope(&self, cluster: &str, group: &str, kind: &str) -> Option<Scope> {
+        match self.index(cluster) {
+            Some(index) => index.kinds.scope(group, kind),
+            None => super::kinds::Kinds::default().scope(group, kind),
+        }
+    }
+
+    /// Whether a cluster serves a kind in a version. A list of API resources in the snapshot is complete; without one, a kind that is
+    /// neither seen nor built in is unknown.
+    pub fn serves(&self, cluster: &str, group: &str, version: &str, kind: &str) -> Serves {
+        match self.index(cluster) {
+            Some(index) => index.kinds.serves(group, version, kind),
+            None => super::kinds::Kinds::default().serves(group, version, kind),
+        }
+    }
+
+    /// The volume that a claim is bound to: the one it names, else the one whose `claimRef` names it.
+    pub fn persistent_volume_of(&self, claim: &LiveObject) -> Option<&Arc<LiveObject>> {
+        self.index(&claim.cluster)?.persistent_volume_of(self.objects_of(&claim.cluster), claim)
+    }
+
+    fn index(&self, cluster: &str) -> Option<&ClusterIndex> {
+        let position = self.indexes.binary_search_by(|index| (*index.server).cmp(cluster)).ok()?;
+        self.indexes.get(position)
+    }
+
+    fn objects_of(&self, cluster: &str) -> &[Arc<LiveObject>] {
+        self.index(cluster).and_then(|index| self.objects.get(index.objects.clone())).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

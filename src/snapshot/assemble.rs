@@ -1,0 +1,222 @@
+//! From raw objects to live state: settings, owners, tracking, order, indexes.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use serde_json::Value;
+
+use super::clusters::{self, ClusterInfo, Clusters};
+use super::index::ClusterIndex;
+use super::intern::Interner;
+use super::live::{Body, LiveObject, LiveState, SnapshotSource};
+use super::owners::{self, ClaimTemplates, Owner};
+use super::peek::Peek;
+use super::settings::Stated;
+use crate::argocd::Settings;
+use crate::argocd::names::IN_CLUSTER_SERVER;
+use crate::manifest::ResourceKey;
+use crate::manifest::key::split_api_version;
+
+/// How many objects one thread takes at a time.
+const CHUNK: usize = 2048;
+
+/// An object that is not indexed yet.
+pub(super) struct Raw {
+    /// Server URL of its cluster.
+    pub(super) cluster: Arc<str>,
+    pub(super) body: Body,
+}
+
+/// What all sources together say.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub(super) objects: Vec<Raw>,
+    pub(super) stated: Stated,
+    pub(super) clusters: Vec<ClusterInfo>,
+    pub(super) sources: Vec<SnapshotSource>,
+    pub(super) incomplete: Vec<String>,
+}
+
+/// What a caller knows of an object that stands in for a live one.
+#[derive(Clone, Debug)]
+pub struct AssumedObject {
+    /// Server URL of the cluster it goes to.
+    pub cluster: Arc<str>,
+    /// Its identity there, with the namespace filled in.
+    pub key: ResourceKey,
+    /// The object as it is applied.
+    pub object: Arc<Value>,
+    /// Instance name of the Application that applies it.
+    pub instance: Option<Arc<str>>,
+}
+
+impl LiveState {
+    /// State in which the base revision's targets stand in for live objects. Of two with the same key the last one stays.
+    pub fn assumed(objects: impl IntoIterator<Item = AssumedObject>) -> Self {
+        let mut interner = Interner::default();
+        let live = objects.into_iter().map(|assumed| {
+            let peek = Peek::value(&assumed.object);
+            LiveObject {
+                version: interner.get(split_api_version(&peek.api_version).1),
+                uid: None,
+                owners: owners::of(&peek, &assumed.key.group, &mut interner),
+                key: assumed.key,
+                cluster: assumed.cluster,
+                tracking: assumed.instance,
+                body: Body::Shared(assumed.object.clone()),
+            }
+        });
+        let objects = live.collect();
+        Self { assumed: true, ..build(objects, Settings::default(), Parts::default()) }
+    }
+}
+
+impl Default for LiveState {
+    /// No objects, default settings.
+    fn default() -> Self {
+        build(Vec::new(), Settings::default(), Parts::default())
+    }
+}
+
+/// Indexes the objects of all sources.
+pub(super) fn assemble(mut parts: Parts) -> LiveState {
+    let raw = std::mem::take(&mut parts.objects);
+    let peeks: Vec<Result<Peek<'_>, String>> = raw.par_iter().with_min_len(CHUNK).map(|raw| peek(&raw.body)).collect();
+    let settings = {
+        let in_cluster = raw.iter().zip(&peeks).filter(|(raw, _)| &*raw.cluster == IN_CLUSTER_SERVER);
+        let config_maps = in_cluster.filter_map(|(raw, peek)| peek.as_ref().ok().map(|peek| (&raw.body, peek)));
+        std::mem::take(&mut parts.stated).settings(config_maps, &mut parts.incomplete)
+    };
+    let made: Vec<(Vec<LiveObject>, Vec<String>)> = raw
+        .par_chunks(CHUNK)
+        .zip(peeks.par_chunks(CHUNK))
+        .map(|(raw, peeks)| {
+            let mut interner = Interner::default();
+            let (mut objects, mut unreadable) = (Vec::with_capacity(raw.len()), Vec::new());
+            for (raw, peek) in raw.iter().zip(peeks) {
+                match peek.as_ref().map_err(Clone::clone).and_then(|peek| live_object(raw, peek, &settings, &mut interner)) {
+                    Ok(object) => objects.push(object),
+                    Err(why) => unreadable.push(why),
+                }
+            }
+            (objects, unreadable)
+        })
+        .collect();
+    drop(peeks);
+    let mut objects = Vec::with_capacity(raw.len());
+    for (some, unreadable) in made {
+        objects.extend(some);
+        parts.incomplete.extend(unreadable);
+    }
+    build(objects, settings, parts)
+}
+
+fn peek(body: &Body) -> Result<Peek<'_>, String> {
+    match body {
+        Body::Shared(value) => Ok(Peek::value(value)),
+        Body::Text { arena, range, .. } => Peek::text(arena.get(range.clone()).unwrap_or_default())
+            .map_err(|error| format!("an object cannot be read: {}", without_position(&error))),
+    }
+}
+
+/// The message of a JSON error; its position would count within the object and not within the file.
+fn without_position(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    message.split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+fn live_object(raw: &Raw, peek: &Peek<'_>, settings: &Settings, interner: &mut Interner) -> Result<LiveObject, String> {
+    let (group, version) = split_api_version(&peek.api_version);
+    let metadata = &peek.metadata;
+    if peek.kind.is_empty() || metadata.name.is_empty() {
+        let missing = if peek.kind.is_empty() { "kind" } else { "metadata.name" };
+        let known = [&peek.api_version, &peek.kind, &metadata.namespace, &metadata.name];
+        let known: Vec<&str> = known.into_iter().map(|text| &**text).filter(|text| !text.is_empty()).collect();
+        return Err(format!("an object without {missing} was left out ({})", known.join(" ")));
+    }
+    let instance = settings.tracking.instance_from(|name| metadata.labels.get(name), |name| metadata.annotations.get(name));
+    Ok(LiveObject {
+        key: ResourceKey {
+            group: interner.get(group),
+            kind: interner.get(&peek.kind),
+            namespace: interner.get(&metadata.namespace),
+            name: (*metadata.name).into(),
+        },
+        version: interner.get(version),
+        cluster: raw.cluster.clone(),
+        uid: (!metadata.uid.is_empty()).then(|| (*metadata.uid).into()),
+        owners: owners::of(peek, group, interner),
+        tracking: instance.map(|instance| interner.get(&instance)),
+        body: raw.body.unparsed(),
+    })
+}
+
+fn build(mut objects: Vec<LiveObject>, settings: Settings, parts: Parts) -> LiveState {
+    let Parts { mut incomplete, sources, clusters: mut statements, .. } = parts;
+    objects.par_sort_by(|a, b| (&a.cluster, &a.key).cmp(&(&b.cluster, &b.key)));
+    keep_last_of_each(&mut objects, &mut incomplete);
+    own_claims(&mut objects);
+    let objects: Vec<Arc<LiveObject>> = objects.into_iter().map(Arc::new).collect();
+
+    let secrets = objects.iter().filter(|object| object.key.is("", "Secret") && *object.key.namespace == *settings.namespace);
+    statements.extend(
+        secrets.filter(|object| &*object.cluster == IN_CLUSTER_SERVER).filter_map(|object| clusters::from_secret(&object.glance())),
+    );
+    let clusters = Clusters::new(statements, &settings);
+
+    let mut indexes = Vec::new();
+    let mut start = 0;
+    for same in objects.chunk_by(|a, b| a.cluster == b.cluster) {
+        if let [first, ..] = same {
+            let unknown = ClusterInfo { server: first.cluster.clone(), ..ClusterInfo::default() };
+            indexes.push(ClusterIndex::new(clusters.by_server(&first.cluster).unwrap_or(&unknown), same, start));
+        }
+        start += same.len();
+    }
+    let with_objects: BTreeSet<Arc<str>> = indexes.iter().map(|index: &ClusterIndex| index.server.clone()).collect();
+    for cluster in clusters.list().chunk_by(|a, b| a.server == b.server).filter_map(<[_]>::first) {
+        if !with_objects.contains(&cluster.server) {
+            indexes.push(ClusterIndex::new(cluster, &[], start));
+        }
+    }
+    indexes.sort_by(|a, b| a.server.cmp(&b.server));
+    LiveState { settings, clusters, sources, incomplete, assumed: false, objects, indexes }
+}
+
+/// Of objects with the same key the last one stays; it is said where they differ.
+fn keep_last_of_each(objects: &mut Vec<LiveObject>, incomplete: &mut Vec<String>) {
+    objects.reverse();
+    objects.dedup_by(|earlier, last| {
+        let same = earlier.cluster == last.cluster && earlier.key == last.key;
+        if same && earlier.object() != last.object() {
+            incomplete.push(format!("{} is there twice with different content; the last one counts", last.key));
+        }
+        same
+    });
+    objects.reverse();
+}
+
+/// Adds the inferred owners that only the whole cluster shows: the StatefulSets of claims.
+fn own_claims(objects: &mut [LiveObject]) {
+    for same in objects.chunk_by_mut(|a, b| a.cluster == b.cluster) {
+        let mut templates = ClaimTemplates::default();
+        let statefulsets = |object: &&LiveObject| &*object.key.kind == "StatefulSet" && matches!(&*object.key.group, "apps" | "extensions");
+        for object in same.iter().filter(statefulsets) {
+            let owner = Owner {
+                group: object.key.group.clone(),
+                kind: object.key.kind.clone(),
+                name: object.key.name.clone(),
+                uid: object.uid.clone().unwrap_or_default(),
+                controller: false,
+                inferred: true,
+            };
+            let content = object.glance();
+            let names = content.pointer("/spec/volumeClaimTemplates").and_then(Value::as_array).into_iter().flatten();
+            templates.add(&object.key.namespace, &owner, names.filter_map(|template| template["metadata"]["name"].as_str()));
+        }
+        for claim in same.iter_mut().filter(|object| object.key.is("", "PersistentVolumeClaim")) {
+            claim.owners.extend(templates.owners_of(&claim.key.namespace, &claim.key.name));
+        }
+    }
+}

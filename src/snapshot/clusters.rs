@@ -1,0 +1,254 @@
+//! The clusters that Argo CD knows, and finding one by name or by server URL as a destination does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::ByteString;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::kinds::ApiResource;
+use crate::argocd::Settings;
+use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER};
+use crate::manifest::label;
+
+/// Label that makes a Secret one of Argo CD's own, and its value for clusters.
+pub(super) const SECRET_TYPE_LABEL: &str = "argocd.argoproj.io/secret-type";
+/// Value of [`SECRET_TYPE_LABEL`] for clusters.
+pub(super) const CLUSTER_SECRET: &str = "cluster";
+
+/// What a snapshot says about a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterInfo {
+    /// Server URL, without a trailing `/`.
+    pub server: Arc<str>,
+    /// Registered name; empty where only the URL is known.
+    pub name: Arc<str>,
+    /// Whether a cluster Secret registers it.
+    pub registered: bool,
+    /// Version of Kubernetes, as the cluster states it.
+    pub kubernetes_version: Option<String>,
+    /// The kinds it serves, where the snapshot lists them.
+    pub api_resources: Option<Vec<ApiResource>>,
+    /// The project that the cluster Secret ties the cluster to; empty where there is none.
+    pub project: String,
+    /// Labels of the cluster Secret.
+    pub labels: BTreeMap<String, String>,
+    /// Annotations of the cluster Secret.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// Why a cluster name leads nowhere. Argo CD refuses the destination in both cases.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ClusterError {
+    /// No cluster has this name.
+    #[error("no cluster is named `{0}`")]
+    Unknown(String),
+    /// Several clusters have it.
+    #[error("{count} clusters are named `{name}`")]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// How many.
+        count: usize,
+    },
+}
+
+/// A server URL as Argo CD compares it.
+///
+/// Source: Argo CD `util/db/cluster.go:SecretToCluster`, `pkg/apis/application/v1alpha1/types.go`.
+pub(super) fn trim_server(server: &str) -> &str {
+    server.trim_end_matches('/')
+}
+
+/// All clusters, with an index by name.
+#[derive(Debug, Default)]
+pub(super) struct Clusters {
+    /// Sorted by server and name.
+    list: Vec<ClusterInfo>,
+    by_name: BTreeMap<Arc<str>, Vec<Arc<str>>>,
+    in_cluster_enabled: bool,
+}
+
+impl Clusters {
+    /// Puts together what several sources say. Where a Secret registers a server, what others say about it completes that; the cluster
+    /// that Argo CD runs in is there without being registered, unless the settings switch it off.
+    pub(super) fn new(statements: Vec<ClusterInfo>, settings: &Settings) -> Self {
+        let in_cluster_enabled = settings.entry("cluster.inClusterEnabled") != Some("false");
+        let mut statements = statements;
+        statements.sort_by(|a, b| (&a.server, !a.registered, &a.name).cmp(&(&b.server, !b.registered, &b.name)));
+        let mut list: Vec<ClusterInfo> = Vec::new();
+        for group in statements.chunk_by(|a, b| a.server == b.server) {
+            let start = list.len();
+            let names_are_registered = group.iter().any(|one| one.registered);
+            for statement in group {
+                let adds_name = !statement.name.is_empty() && (statement.registered || !names_are_registered);
+                let same_name = list.len() > start && list.last().is_some_and(|last| last.name == statement.name);
+                let first = list.len() == start;
+                match if same_name { list.last_mut() } else { list.get_mut(start) } {
+                    Some(known) if same_name || (!adds_name && !first) => known.complete(statement),
+                    _ => list.push(statement.clone()),
+                }
+            }
+            // Sorting puts the nameless statement first; the first name completes it.
+            if list.len() > start + 1 && list[start].name.is_empty() {
+                let nameless = list.remove(start);
+                list[start].complete(&nameless);
+            }
+        }
+        if in_cluster_enabled && !list.iter().any(|cluster| &*cluster.server == IN_CLUSTER_SERVER) {
+            list.push(ClusterInfo { server: IN_CLUSTER_SERVER.into(), name: IN_CLUSTER_NAME.into(), ..ClusterInfo::default() });
+        }
+        list.sort_by(|a, b| (&a.server, &a.name).cmp(&(&b.server, &b.name)));
+        let mut by_name: BTreeMap<Arc<str>, Vec<Arc<str>>> = BTreeMap::new();
+        for cluster in list.iter().filter(|cluster| !cluster.name.is_empty()) {
+            by_name.entry(cluster.name.clone()).or_default().push(cluster.server.clone());
+        }
+        Self { list, by_name, in_cluster_enabled }
+    }
+
+    /// All of them, sorted by server and name.
+    pub(super) fn list(&self) -> &[ClusterInfo] {
+        &self.list
+    }
+
+    /// The server URL of a name.
+    ///
+    /// Source: Argo CD `util/db/cluster.go:GetClusterServersByName`.
+    pub(super) fn by_name(&self, name: &str) -> Result<Arc<str>, ClusterError> {
+        let servers = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
+        if servers.is_empty() && name == IN_CLUSTER_NAME && self.in_cluster_enabled {
+            return Ok(IN_CLUSTER_SERVER.into());
+        }
+        let usable: Vec<_> = servers.iter().filter(|server| self.in_cluster_enabled || &***server != IN_CLUSTER_SERVER).collect();
+        match usable.as_slice() {
+            [] => Err(ClusterError::Unknown(name.to_owned())),
+            [server] => Ok((*server).clone()),
+            several => Err(ClusterError::Ambiguous { name: name.to_owned(), count: several.len() }),
+        }
+    }
+
+    /// The cluster of a server URL.
+    ///
+    /// Source: Argo CD `util/db/cluster.go:GetCluster`.
+    pub(super) fn by_server(&self, server: &str) -> Option<&ClusterInfo> {
+        let server = trim_server(server);
+        if server == IN_CLUSTER_SERVER && !self.in_cluster_enabled {
+            return None;
+        }
+        let index = self.list.partition_point(|cluster| &*cluster.server < server);
+        self.list.get(index).filter(|cluster| &*cluster.server == server)
+    }
+}
+
+impl ClusterInfo {
+    /// Takes over what another statement about the same cluster says besides.
+    fn complete(&mut self, other: &Self) {
+        if self.name.is_empty() {
+            self.name = other.name.clone();
+        }
+        if self.project.is_empty() {
+            self.project.clone_from(&other.project);
+        }
+        self.registered |= other.registered;
+        self.kubernetes_version = self.kubernetes_version.take().or_else(|| other.kubernetes_version.clone());
+        self.api_resources = self.api_resources.take().or_else(|| other.api_resources.clone());
+        self.labels.extend(other.labels.clone());
+        self.annotations.extend(other.annotations.clone());
+    }
+}
+
+/// The cluster that a cluster Secret registers; `None` for any other object.
+pub(super) fn from_secret(secret: &Value) -> Option<ClusterInfo> {
+    if label(secret, SECRET_TYPE_LABEL) != Some(CLUSTER_SECRET) {
+        return None;
+    }
+    let server = secret_text(secret, "server")?;
+    let entries = |field: &str| strings(secret.pointer(&format!("/metadata/{field}")));
+    let mut labels = entries("labels");
+    labels.remove(SECRET_TYPE_LABEL);
+    let mut annotations = entries("annotations");
+    annotations.remove("managed-by");
+    Some(ClusterInfo {
+        server: trim_server(&server).into(),
+        name: secret_text(secret, "name").unwrap_or_default().as_str().into(),
+        registered: true,
+        project: secret_text(secret, "project").unwrap_or_default(),
+        labels,
+        annotations,
+        ..ClusterInfo::default()
+    })
+}
+
+fn strings(map: Option<&Value>) -> BTreeMap<String, String> {
+    let entries = map.and_then(Value::as_object).into_iter().flatten();
+    entries.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+}
+
+/// A text in `stringData` or, in base64, in `data`.
+pub(super) fn secret_text(secret: &Value, name: &str) -> Option<String> {
+    let field = |map: &str| secret.get(map).and_then(|data| data.get(name));
+    if let Some(text) = field("stringData").and_then(Value::as_str) {
+        return Some(text.to_owned());
+    }
+    let ByteString(bytes) = ByteString::deserialize(field("data")?).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn named(name: &str, server: &str) -> ClusterInfo {
+        ClusterInfo { name: name.into(), server: server.into(), ..ClusterInfo::default() }
+    }
+
+    #[test]
+    fn a_cluster_secret_gives_name_server_project_labels_and_annotations() {
+        let secret = json!({"kind": "Secret", "metadata": {"name": "eu", "labels": {SECRET_TYPE_LABEL: "cluster", "region": "eu"},
+            "annotations": {"team": "shop"}}, "data": {"name": "ZXUtMQ==", "server": "aHR0cHM6Ly9ldS0xLnRlc3Qv"}, "stringData": {"project": "shop"}});
+        let cluster = from_secret(&secret).unwrap();
+        assert_eq!((&*cluster.name, &*cluster.server, &*cluster.project), ("eu-1", "https://eu-1.test", "shop"));
+        assert_eq!(cluster.labels.into_iter().collect::<Vec<_>>(), [("region".to_owned(), "eu".to_owned())]);
+        assert_eq!(cluster.annotations.len(), 1);
+    }
+
+    #[test]
+    fn the_cluster_argo_cd_runs_in_needs_no_secret_unless_it_is_switched_off() {
+        let settings = Settings::default();
+        assert_eq!(Clusters::new(vec![], &settings).by_name("in-cluster").as_deref(), Ok(IN_CLUSTER_SERVER));
+        let renamed = || vec![named("home", IN_CLUSTER_SERVER)];
+        let on = Clusters::new(renamed(), &settings);
+        assert_eq!(on.by_name("home").as_deref(), Ok(IN_CLUSTER_SERVER));
+        assert_eq!(on.by_server("https://kubernetes.default.svc/").map(|cluster| &*cluster.name), Some("home"));
+        let off = Settings::new(None, "argocd", [("cluster.inClusterEnabled".to_owned(), "false".to_owned())].into());
+        let off = Clusters::new(renamed(), &off);
+        assert!(matches!(off.by_name("home"), Err(ClusterError::Unknown(_))));
+        assert!(matches!(off.by_name("in-cluster"), Err(ClusterError::Unknown(_))));
+        assert_eq!(off.by_server(IN_CLUSTER_SERVER), None);
+    }
+
+    #[test]
+    fn two_clusters_of_one_name_are_ambiguous() {
+        let clusters = vec![named("eu", "https://a"), named("eu", "https://b"), named("us", "https://c")];
+        let clusters = Clusters::new(clusters, &Settings::default());
+        assert_eq!(clusters.by_name("eu"), Err(ClusterError::Ambiguous { name: "eu".into(), count: 2 }));
+        assert_eq!(clusters.by_name("us").as_deref(), Ok("https://c"));
+    }
+
+    #[test]
+    fn a_name_completes_a_cluster_that_was_known_by_url_alone() {
+        let nameless = ClusterInfo { kubernetes_version: Some("v1.36.0".into()), ..named("", "https://a") };
+        let clusters = Clusters::new(vec![nameless, named("eu", "https://a"), named("us", "https://b")], &Settings::default());
+        let names: Vec<_> = clusters.list().iter().map(|cluster| (&*cluster.name, cluster.kubernetes_version.as_deref())).collect();
+        assert_eq!(names, [("eu", Some("v1.36.0")), ("us", None), ("in-cluster", None)]);
+    }
+
+    #[test]
+    fn the_name_in_a_secret_wins_over_other_names_of_the_same_server() {
+        let registered = ClusterInfo { registered: true, ..named("home", IN_CLUSTER_SERVER) };
+        let clusters = Clusters::new(vec![named("in-cluster", IN_CLUSTER_SERVER), registered], &Settings::default());
+        assert_eq!(clusters.list().iter().map(|cluster| &*cluster.name).collect::<Vec<_>>(), ["home"]);
+    }
+}

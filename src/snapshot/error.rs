@@ -1,0 +1,66 @@
+//! Why a snapshot cannot be used.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+/// Why a snapshot cannot be used. No message repeats what an object holds.
+#[derive(Debug, Error, Diagnostic)]
+pub enum SnapshotError {
+    /// A file or folder cannot be read.
+    #[error("cannot read the snapshot {path}")]
+    #[diagnostic(code(presync::snapshot::io), help("give a snapshot file, or a file or folder that `kubectl get -o yaml` wrote"))]
+    Io {
+        /// File or folder.
+        path: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A folder without anything to read.
+    #[error("no snapshot and no YAML or JSON file in {path}")]
+    #[diagnostic(code(presync::snapshot::empty), help("files that end in .yaml, .yml, .json, .jsonl or .zst are read"))]
+    Empty {
+        /// The folder.
+        path: String,
+    },
+    /// A text is no YAML or JSON.
+    #[error("{path}:{line}: {message}")]
+    #[diagnostic(
+        code(presync::snapshot::syntax),
+        help("a cut or edited file cannot stand for the live state; write it again with kubectl")
+    )]
+    Syntax {
+        /// The file.
+        path: String,
+        /// Line, from 1.
+        line: usize,
+        /// What is wrong there.
+        message: String,
+    },
+    /// A `settings.yaml` has a key that cannot be understood.
+    #[error("{path}: {message}")]
+    #[diagnostic(code(presync::snapshot::settings))]
+    Settings {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A snapshot file is not as it was written.
+    #[error("the snapshot {path} is damaged: {why}")]
+    #[diagnostic(code(presync::snapshot::damaged), help("capture or import it again"))]
+    Damaged {
+        /// The file.
+        path: String,
+        /// What shows it.
+        why: String,
+    },
+    /// A snapshot file of another format version.
+    #[error("the snapshot {path} has format version {version}; this presync reads version 1")]
+    #[diagnostic(code(presync::snapshot::version), help("use the presync that wrote it, or a newer one"))]
+    Version {
+        /// The file.
+        path: String,
+        /// Its version.
+        version: u64,
+    },
+}

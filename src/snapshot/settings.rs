@@ -1,0 +1,207 @@
+//! What a snapshot says about Argo CD itself: a live `argocd-cm`, a snapshot's header, or a `settings.yaml` beside the objects.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::clusters::{ClusterInfo, trim_server};
+use super::kinds::ApiResource;
+use super::live::Body;
+use super::peek::Peek;
+use crate::argocd::{Settings, Version};
+use crate::manifest::key::split_api_version;
+
+/// Label and value of the ConfigMaps that Argo CD reads its settings from.
+const PART_OF: (&str, &str) = ("app.kubernetes.io/part-of", "argocd");
+
+/// Settings as sources state them, before the live `argocd-cm` is looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Stated {
+    /// Argo CD's version, as written.
+    pub(super) version: Option<String>,
+    /// The namespace it runs in.
+    pub(super) namespace: Option<String>,
+    /// Keys of `argocd-cm`.
+    pub(super) entries: BTreeMap<String, String>,
+}
+
+impl Stated {
+    /// Takes over what another source states besides; says where both contradict each other.
+    pub(super) fn merge(&mut self, other: Self, from: &str, incomplete: &mut Vec<String>) {
+        let mut take = |mine: &mut Option<String>, theirs: Option<String>, what: &str| match (&*mine, theirs) {
+            (Some(known), Some(new)) if *known != new => {
+                incomplete.push(format!(
+                    "{from} states another {what} of Argo CD ({new}) than a source before it ({known}); the first one counts"
+                ));
+            }
+            (None, new) => *mine = new,
+            _ => {}
+        };
+        take(&mut self.version, other.version, "version");
+        take(&mut self.namespace, other.namespace, "namespace");
+        for (key, value) in other.entries {
+            match self.entries.get(&key) {
+                Some(known) if *known != value => {
+                    incomplete.push(format!("{from} states another value of `{key}` than a source before it; the first one counts"));
+                }
+                Some(_) => {}
+                None => drop(self.entries.insert(key, value)),
+            }
+        }
+    }
+
+    /// The settings: a live `argocd-cm` decides what it can, the rest is as stated.
+    pub(super) fn settings<'a>(self, objects: impl Iterator<Item = (&'a Body, &'a Peek<'a>)>, incomplete: &mut Vec<String>) -> Settings {
+        let is_config = |peek: &Peek<'_>| {
+            peek.kind == "ConfigMap"
+                && peek.api_version == "v1"
+                && peek.metadata.name == "argocd-cm"
+                && peek.metadata.labels.get(PART_OF.0) == Some(PART_OF.1)
+        };
+        let found: BTreeMap<&str, &Body> =
+            objects.filter(|(_, peek)| is_config(peek)).map(|(body, peek)| (&*peek.metadata.namespace, body)).collect();
+        let namespace = match &self.namespace {
+            Some(namespace) => namespace.clone(),
+            None if found.is_empty() || found.contains_key("argocd") => "argocd".to_owned(),
+            None => found.keys().next().map_or_else(String::new, |first| (*first).to_owned()),
+        };
+        if self.namespace.is_none() && found.len() > 1 {
+            let all: Vec<&str> = found.keys().copied().collect();
+            incomplete.push(format!("argocd-cm is there in several namespaces ({}); the one in {namespace} counts", all.join(", ")));
+        }
+        let mut entries = self.entries;
+        if let Some(body) = found.get(namespace.as_str()) {
+            let config = body.glance();
+            let data = config.get("data").and_then(Value::as_object).into_iter().flatten();
+            entries.extend(data.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))));
+        }
+        Settings::new(self.version.as_deref().and_then(Version::parse), &namespace, entries)
+    }
+}
+
+/// What a `settings.yaml` says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct SettingsFile {
+    /// About Argo CD.
+    pub(super) stated: Stated,
+    /// When the objects were read, RFC 3339.
+    pub(super) captured_at: Option<String>,
+    /// Server URL of the cluster that the objects beside the file are from.
+    pub(super) cluster: Option<String>,
+    /// Names and server URLs of clusters.
+    pub(super) clusters: BTreeMap<String, String>,
+    /// The kinds that the clusters serve.
+    pub(super) api_resources: Option<Vec<ApiResource>>,
+}
+
+impl SettingsFile {
+    /// Reads the file's document.
+    ///
+    /// # Errors
+    /// In words, where a key has a shape that cannot be understood.
+    pub(super) fn read(document: &Value) -> Result<Self, String> {
+        let mut file = Self::default();
+        let Some(map) = document.as_object() else {
+            return if document.is_null() { Ok(file) } else { Err("a map of settings is expected".to_owned()) };
+        };
+        for (key, value) in map {
+            match key.as_str() {
+                "argocdVersion" => {
+                    let version = text_of(value);
+                    if Version::parse(&version).is_none() {
+                        return Err(format!("`argocdVersion: {version}` is no version such as `3.5`"));
+                    }
+                    file.stated.version = Some(version);
+                }
+                "argocdNamespace" => file.stated.namespace = Some(text_of(value)),
+                "capturedAt" => file.captured_at = Some(text_of(value)),
+                "cluster" => file.cluster = Some(trim_server(&text_of(value)).to_owned()),
+                "clusters" => file.clusters = clusters(value)?,
+                "apiResources" => file.api_resources = Some(api_resources(value)?),
+                other => drop(file.stated.entries.insert(config_key(other).to_owned(), text_of(value))),
+            }
+        }
+        Ok(file)
+    }
+
+    /// What the file says about clusters; the cluster of the objects is among them.
+    pub(super) fn statements(&self, own: &str) -> Vec<ClusterInfo> {
+        let about = |name: &str, server: &str| ClusterInfo {
+            server: trim_server(server).into(),
+            name: name.into(),
+            api_resources: self.api_resources.clone(),
+            ..ClusterInfo::default()
+        };
+        let named = self.clusters.iter().map(|(name, server)| about(name, server));
+        named.chain([about("", own)]).collect()
+    }
+}
+
+/// The key of `argocd-cm` that a short key of `settings.yaml` stands for.
+fn config_key(key: &str) -> &str {
+    match key {
+        "resourceTrackingMethod" => "application.resourceTrackingMethod",
+        "instanceLabelKey" => "application.instanceLabelKey",
+        other => other,
+    }
+}
+
+/// A value as `argocd-cm` would hold it: texts as they are, everything else as JSON, which is YAML too.
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn clusters(value: &Value) -> Result<BTreeMap<String, String>, String> {
+    let expected = || "`clusters` is expected to map names to server URLs".to_owned();
+    let map = value.as_object().ok_or_else(expected)?;
+    map.iter().map(|(name, server)| Ok((name.clone(), server.as_str().ok_or_else(expected)?.to_owned()))).collect()
+}
+
+fn api_resources(value: &Value) -> Result<Vec<ApiResource>, String> {
+    let expected = || "`apiResources` is expected to list kinds such as `apps/v1/Deployment`".to_owned();
+    let list = value.as_array().ok_or_else(expected)?;
+    let read = |item: &Value| match item.as_str() {
+        Some(text) => {
+            let (api_version, kind) = text.rsplit_once('/')?;
+            let (group, version) = split_api_version(api_version);
+            let (group, version, kind) = (group.to_owned(), version.to_owned(), kind.to_owned());
+            Some(ApiResource { group, version, kind, namespaced: None })
+        }
+        None => serde_json::from_value(item.clone()).ok(),
+    };
+    list.iter().map(|item| read(item).ok_or_else(expected)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::argocd::TrackingMethod;
+    use serde_json::json;
+
+    #[test]
+    fn short_keys_stand_for_keys_of_argocd_cm_and_all_others_are_kept() {
+        let file = SettingsFile::read(&json!({
+            "argocdVersion": "2.14", "resourceTrackingMethod": "label", "instanceLabelKey": "team/app", "installationID": "i1",
+            "applicationSetPolicyOverride": true, "resource.exclusions": [{"kinds": ["Pod"]}], "capturedAt": "2026-11-30T04:00:00Z",
+            "apiResources": ["v1/ConfigMap", "apps/v1/Deployment"], "clusters": {"eu-1": "https://eu-1.example.test/"}
+        }))
+        .unwrap();
+        assert_eq!(file.stated.entries["applicationSetPolicyOverride"], "true");
+        assert_eq!(file.captured_at.as_deref(), Some("2026-11-30T04:00:00Z"));
+        assert_eq!(file.api_resources.as_ref().map(Vec::len), Some(2));
+        assert_eq!(&*file.statements("https://x")[0].server, "https://eu-1.example.test");
+        let settings = file.stated.settings(std::iter::empty(), &mut Vec::new());
+        assert_eq!(settings.tracking.method, TrackingMethod::Label);
+        assert_eq!((settings.tracking.label_key.as_str(), settings.tracking.installation_id.as_str()), ("team/app", "i1"));
+        assert!(settings.filter.excludes("", "Pod", "https://x"));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        assert!(SettingsFile::read(&json!({"clusters": ["a"]})).unwrap_err().contains("clusters"));
+        assert!(SettingsFile::read(&json!({"apiResources": ["ConfigMap"]})).unwrap_err().contains("apiResources"));
+        assert!(SettingsFile::read(&json!({"argocdVersion": "latest"})).unwrap_err().contains("argocdVersion"));
+        assert!(SettingsFile::read(&json!([])).is_err());
+        assert_eq!(SettingsFile::read(&Value::Null), Ok(SettingsFile::default()));
+    }
+}
