@@ -2,6 +2,20 @@
 //!
 //! Takes a [`Report`]; hands on bytes.
 
+mod diagnostic;
+mod excerpt;
+mod fields;
+pub mod json;
+pub mod plan_text;
+mod style;
+pub mod summary;
+pub mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use style::Style;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

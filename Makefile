@@ -1,0 +1,9 @@
+# The one command that must pass before a merge.
+.PHONY: test
+SHELL := /bin/bash
+
+test: export INSTA_UPDATE = no
+test:
+	cargo fmt --check
+	cargo clippy --all-targets --locked -- -D warnings
+	cargo test --locked

@@ -1,0 +1,231 @@
+//! What `presync plan` prints: Application by Application, resource by resource, in the order in which Argo CD works.
+//!
+//! Takes a [`Report`]; hands on text that is the same for the same report. Values of fields are printed by [`fields`](super::fields).
+
+use std::io::{self, BufWriter, Write};
+
+use super::Report;
+use super::fields::write_fields;
+use super::style::{Style, Tone, clean, columns, one_line, plural, wrap};
+use super::summary::{Counts, list, listed, mode_words};
+use crate::plan::{Action, AppChange, Basis, Change, Dependent, Phase, SyncMode, SyncPlan};
+
+/// Columns that a resource may take before its reason moves to the next line.
+const MAX_RESOURCE: usize = 52;
+/// Objects shown of those that go along with one object.
+const MAX_CASCADE: usize = 20;
+
+/// Writes the plan as text.
+pub fn write(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let mut out = BufWriter::new(out);
+    for plan in report.plans {
+        write_application(plan, report.all, style, &mut out)?;
+    }
+    for unjudged in report.unjudged {
+        let name = unjudged.application.as_deref().map(|id| format!("{}: ", clean(id))).unwrap_or_default();
+        let text = format!("{name}{}: {}", one_line(&unjudged.what), one_line(&unjudged.why));
+        write_wrapped(&style.paint(Tone::Doubtful, "not judged: "), 12, &text, style, &mut out)?;
+    }
+    for note in report.notes {
+        write_wrapped(&style.paint(Tone::Faint, "note: "), 6, &one_line(note), style, &mut out)?;
+    }
+    if !(report.unjudged.is_empty() && report.notes.is_empty()) {
+        writeln!(out)?;
+    }
+    writeln!(out, "{}", closing(report))?;
+    out.flush()
+}
+
+fn write_application(plan: &SyncPlan, all: bool, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    write_head(plan, style, out)?;
+    let changes: Vec<&Change> = listed(plan, all).collect();
+    let steps: Vec<(Phase, i64)> = changes.iter().filter(|change| has_step(change)).map(|change| (change.phase, change.wave)).collect();
+    let several = steps.windows(2).any(|pair| pair.first() != pair.last());
+    let columns = Columns::of(&changes, if several { "    " } else { "  " });
+    let mut step = None;
+    for change in &changes {
+        let next = has_step(change).then_some((change.phase, change.wave));
+        if several && step != Some(next) {
+            let title = next.map_or_else(|| "stays".to_owned(), |(phase, wave)| format!("{}, wave {wave}", phase.as_str()));
+            writeln!(out, "  {}", style.paint(Tone::Known, &title))?;
+        }
+        step = Some(next);
+        write_change(change, &columns, all, style, out)?;
+    }
+    if changes.is_empty() && !matches!(plan.sync.mode, SyncMode::Refused | SyncMode::Error) {
+        writeln!(out, "  {}", style.paint(Tone::Faint, "nothing to do"))?;
+    }
+    for condition in &plan.conditions {
+        let text = format!("{}: {}", condition.kind, one_line(&condition.message));
+        write_wrapped(&style.paint(Tone::Doubtful, "  ! "), 4, &text, style, out)?;
+    }
+    writeln!(out)
+}
+
+/// Whether the change takes place in a phase and wave: what stays in the cluster does not.
+fn has_step(change: &Change) -> bool {
+    !matches!(change.action, Action::Leftover | Action::Retain | Action::Orphan | Action::Skip | Action::None)
+}
+
+fn write_head(plan: &SyncPlan, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let tone = match plan.sync.mode {
+        SyncMode::Refused | SyncMode::Error | SyncMode::Deleted => Tone::Bad,
+        SyncMode::Blocked | SyncMode::Manual => Tone::Doubtful,
+        SyncMode::Automated => Tone::Good,
+    };
+    let mut line = format!(
+        "{}  {}",
+        style.paint(Tone::Strong, &clean(&plan.application.id.to_string())),
+        style.paint(tone, &mode_words(plan)),
+    );
+    if plan.change != AppChange::Unchanged {
+        line.push_str(&format!("  ({} by the change)", plan.change.as_str()));
+    }
+    if plan.basis == Basis::Assumed {
+        line.push_str("  (assumed)");
+    }
+    writeln!(out, "{line}")?;
+    let destination = &plan.application.spec.destination;
+    let cluster = if destination.name.is_empty() { &*plan.server } else { &*destination.name };
+    let mut place = if cluster.is_empty() { "unknown cluster".to_owned() } else { clean(cluster).into_owned() };
+    if !destination.namespace.is_empty() {
+        place.push_str(&format!(", namespace {}", clean(&destination.namespace)));
+    }
+    let origin = plan.origin.as_ref().map(|origin| format!("; defined in {}:{}", clean(&origin.path), origin.line)).unwrap_or_default();
+    writeln!(out, "  {}", style.paint(Tone::Faint, &format!("{} {place}{origin}", style.arrow())))?;
+    let is_plain = plan.sync.mode == SyncMode::Automated && plan.sync.starts;
+    if !is_plain && !plan.sync.reason.is_empty() {
+        for reason in wrap(&one_line(&plan.sync.reason), style.width.saturating_sub(4)) {
+            writeln!(out, "  {reason}")?;
+        }
+    }
+    Ok(())
+}
+
+/// How the lines of one Application are aligned.
+struct Columns {
+    indent: &'static str,
+    action: usize,
+    resource: usize,
+}
+
+impl Columns {
+    fn of(changes: &[&Change], indent: &'static str) -> Self {
+        let action = changes.iter().map(|change| columns(change.action.as_str())).max().unwrap_or(0);
+        let resource = changes.iter().map(|change| columns(&resource(change))).filter(|width| *width <= MAX_RESOURCE).max().unwrap_or(0);
+        Self { indent, action, resource }
+    }
+}
+
+fn resource(change: &Change) -> String {
+    let cluster = change.cluster.as_ref().map(|server| format!(" on {server}")).unwrap_or_default();
+    clean(&format!("{}{cluster}", change.key)).into_owned()
+}
+
+fn write_change(change: &Change, aligned: &Columns, all: bool, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let tone = if change.reached { tone(change.action) } else { Tone::Faint };
+    let symbol = symbol(change.action, style);
+    let action = format!("{:<width$}", change.action.as_str(), width = aligned.action);
+    let resource = resource(change);
+    let mut reason = one_line(&change.reason.to_string());
+    if !change.introduced && change.action != Action::None {
+        reason.push_str(" (due anyway)");
+    }
+    if !change.reached {
+        reason.push_str(" (not reached)");
+    }
+    let start = columns(aligned.indent) + 2 + aligned.action + 1;
+    write!(out, "{}{}", aligned.indent, style.paint(tone, &format!("{symbol} {action}")))?;
+    let name = if change.reached { resource.clone() } else { style.paint(Tone::Faint, &resource) };
+    write!(out, " {name}")?;
+    let beside = start + aligned.resource + 2;
+    let paint = |line: &str| if change.reached { line.to_owned() } else { style.paint(Tone::Faint, line) };
+    if columns(&resource) <= aligned.resource && beside + 30 <= style.width {
+        write!(out, "{}", " ".repeat(aligned.resource - columns(&resource) + 2))?;
+        for (index, line) in wrap(&reason, style.width - beside).iter().enumerate() {
+            if index > 0 {
+                write!(out, "{}", " ".repeat(beside))?;
+            }
+            writeln!(out, "{}", paint(line))?;
+        }
+    } else {
+        writeln!(out)?;
+        for line in wrap(&reason, style.width.saturating_sub(start + 2).max(20)) {
+            writeln!(out, "{}{}", " ".repeat(start + 2), paint(&line))?;
+        }
+    }
+    let indent = " ".repeat(columns(aligned.indent) + 4);
+    write_fields(&change.diff, &indent, all, style, out)?;
+    write_cascade(&change.cascade, &indent, all, style, out)
+}
+
+fn tone(action: Action) -> Tone {
+    match action {
+        Action::Create => Tone::Good,
+        Action::Update | Action::Adopt | Action::Confirm => Tone::Doubtful,
+        Action::Replace | Action::Recreate | Action::Fail | Action::Prune | Action::Delete => Tone::Bad,
+        Action::Hook => Tone::Known,
+        Action::None | Action::Skip | Action::Leftover | Action::Retain | Action::Orphan => Tone::Faint,
+    }
+}
+
+fn symbol(action: Action, style: Style) -> String {
+    match action.symbol() {
+        '±' if !style.unicode => "%".to_owned(),
+        '»' if !style.unicode => ">".to_owned(),
+        '·' if !style.unicode => ".".to_owned(),
+        symbol => symbol.to_string(),
+    }
+}
+
+fn write_cascade(cascade: &[Dependent], indent: &str, all: bool, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let shown = if all { cascade.len() } else { cascade.len().min(MAX_CASCADE) };
+    for (index, dependent) in cascade.iter().take(shown).enumerate() {
+        let application = dependent.application.as_ref().map(|id| format!(", application {}", clean(id))).unwrap_or_default();
+        let branch = style.branch(index + 1 == cascade.len());
+        writeln!(out, "{indent}{branch} {} ({}{application})", clean(&dependent.key.to_string()), dependent.because)?;
+    }
+    if shown < cascade.len() {
+        let rest = plural(cascade.len() - shown, "more object goes", "more objects go");
+        writeln!(out, "{indent}{} {rest} along (--all lists them)", style.branch(true))?;
+    }
+    Ok(())
+}
+
+fn write_wrapped(label: &str, label_width: usize, text: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    for (index, line) in wrap(text, style.width.saturating_sub(label_width).max(20)).iter().enumerate() {
+        if index == 0 { writeln!(out, "{label}{line}")? } else { writeln!(out, "{}{line}", " ".repeat(label_width))? }
+    }
+    Ok(())
+}
+
+/// `Plan: 2 to create, 1 to prune; 1 stays behind`.
+fn closing(report: &Report<'_>) -> String {
+    let counts = Counts::of(report.plans.iter().flat_map(|plan| listed(plan, false)));
+    let mut going: Vec<&SyncPlan> = report.plans.iter().collect();
+    going.retain(|plan| listed(plan, false).any(|change| change.action == Action::Delete));
+    let with = match going.as_slice() {
+        [only] => format!("deleted with Application {}", clean(&only.application.id.to_string())),
+        _ => "deleted with their Applications".to_owned(),
+    };
+    let happens = [
+        (counts.create, "to create", "to create"),
+        (counts.update, "to update", "to update"),
+        (counts.prune, "to prune", "to prune"),
+        (counts.delete, &*with, &*with),
+        (counts.hook, "hook to run", "hooks to run"),
+        (counts.fail, "will fail", "will fail"),
+    ];
+    let stays = [
+        (counts.leftover + counts.retain + counts.orphan, "stays behind", "stay behind"),
+        (counts.confirm, "waits for approval", "wait for approval"),
+        (counts.skip, "is never applied", "are never applied"),
+        (counts.unreached, "of all these is not reached", "of all these are not reached"),
+    ];
+    let refused = report.plans.iter().filter(|plan| matches!(plan.sync.mode, SyncMode::Refused | SyncMode::Error)).count();
+    let refused = [(refused, "Application is not synced at all", "Applications are not synced at all")];
+    let parts = [list(happens), list(stays), list(refused)];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let parts = if parts.is_empty() { "nothing to do".to_owned() } else { parts.join("; ") };
+    if report.plans.is_empty() { "Plan: nothing to do; 0 Applications affected".to_owned() } else { format!("Plan: {parts}") }
+}
