@@ -52,7 +52,7 @@ impl Drawing {
         self.handler.render_report(&mut text, &drawn).map_err(io::Error::other)?;
         out.write_all(text.as_bytes())?;
         for location in without_text {
-            let label = if location.label.is_empty() { String::new() } else { format!("  {}", one_line(&location.label)) };
+            let label = if location.label.is_empty() { String::new() } else { format!(" ({})", one_line(&location.label)) };
             self.remark("at", &format!("{}{label}", place(location)), out)?;
         }
         if finding.locations.len() > shown.len() {
@@ -76,7 +76,11 @@ impl Drawing {
     fn remark(&self, word: &str, text: &str, out: &mut dyn Write) -> io::Result<()> {
         for (index, line) in wrap(text, self.style.width.saturating_sub(INDENT.len() + 2)).iter().enumerate() {
             if index == 0 {
-                writeln!(out, "{} {line}", self.style.paint(Tone::Faint, &format!("{:>width$}", format!("{word}:"), width = INDENT.len() - 1)))?;
+                writeln!(
+                    out,
+                    "{} {line}",
+                    self.style.paint(Tone::Faint, &format!("{:>width$}", format!("{word}:"), width = INDENT.len() - 1))
+                )?;
             } else {
                 writeln!(out, "{INDENT}{line}")?;
             }

@@ -57,7 +57,9 @@ struct Spot<'a> {
 impl Excerpt {
     /// An excerpt of the places whose text is at hand, and the places that are left.
     pub(super) fn of<'a>(
-        locations: &'a [Location], text_of: impl Fn(&Location) -> Option<&'a str>, style: Style,
+        locations: &'a [Location],
+        text_of: impl Fn(&Location) -> Option<&'a str>,
+        style: Style,
     ) -> (Self, Vec<&'a Location>) {
         let mut files: Vec<(&str, Vec<Spot<'a>>)> = Vec::new();
         let mut left = Vec::new();
@@ -92,11 +94,7 @@ impl Excerpt {
     pub(super) fn labels(&self) -> impl Iterator<Item = LabeledSpan> + '_ {
         self.labels.iter().map(|label| {
             let text = Some(label.text.clone()).filter(|text| !text.is_empty());
-            if label.primary {
-                LabeledSpan::new_primary_with_span(text, label.span)
-            } else {
-                LabeledSpan::new_with_span(text, label.span)
-            }
+            if label.primary { LabeledSpan::new_primary_with_span(text, label.span) } else { LabeledSpan::new_with_span(text, label.span) }
         })
     }
 

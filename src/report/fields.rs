@@ -45,14 +45,40 @@ fn write_field(field: &FieldChange, indent: &str, style: Style, out: &mut dyn Wr
         return writeln!(out, "{indent}{path}: {live} {arrow} {target}{owner}");
     }
     writeln!(out, "{indent}{path}:{owner}")?;
+    let from = shared_beginning(&live, &target);
     for (sign, tone, text) in [("-", Tone::Bad, live), ("+", Tone::Good, target)] {
-        writeln!(out, "{indent}  {}", style.paint(tone, &format!("{sign} {}", style.shorten(&text, room - 4))))?;
+        let text = around(&text, from, room - 4, style);
+        writeln!(out, "{indent}  {}", style.paint(tone, &format!("{sign} {text}")))?;
     }
     Ok(())
 }
 
 fn value(value: Option<&Value>) -> String {
     value.map_or_else(|| "(absent)".to_owned(), |value| clean(&value.to_string()).into_owned())
+}
+
+/// Number of characters that both texts begin with.
+fn shared_beginning(a: &str, b: &str) -> usize {
+    a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count()
+}
+
+/// The text cut so that what stands at `from` is seen: the difference must not hide in what is left out.
+fn around(text: &str, from: usize, width: usize, style: Style) -> String {
+    if fits(text, width) || from < width / 2 {
+        return cut_end(text, width, style);
+    }
+    let room = width.saturating_sub(columns(style.ellipsis()));
+    let start = (from - width / 4).min(columns(text).saturating_sub(room));
+    let rest = text.char_indices().nth(start).and_then(|(at, _)| text.get(at..)).unwrap_or_default();
+    format!("{}{}", style.ellipsis(), cut_end(rest, room, style))
+}
+
+fn cut_end(text: &str, width: usize, style: Style) -> String {
+    if fits(text, width) {
+        return text.to_owned();
+    }
+    let end = text.char_indices().nth(width.saturating_sub(columns(style.ellipsis()))).map_or(text.len(), |(at, _)| at);
+    format!("{}{}", text.get(..end).unwrap_or(text), style.ellipsis())
 }
 
 /// The lines between what both texts begin with and what both end with.
@@ -67,10 +93,15 @@ fn write_lines(live: &str, target: &str, indent: &str, style: Style, out: &mut d
     };
     same(before, out)?;
     let room = style.width.saturating_sub(columns(indent) + 4).max(40);
+    let from = match (live, target) {
+        ([a, ..], [b, ..]) => shared_beginning(&clean(a), &clean(b)),
+        _ => 0,
+    };
     for (sign, tone, lines) in [("-", Tone::Bad, live), ("+", Tone::Good, target)] {
         let lines = lines.get(..lines.len() - after).unwrap_or_default();
-        for line in lines.iter().take(MAX_LINES) {
-            writeln!(out, "{indent}  {}", style.paint(tone, &format!("{sign} {}", style.shorten(&clean(line), room))))?;
+        for (index, line) in lines.iter().take(MAX_LINES).enumerate() {
+            let text = around(&clean(line), if index == 0 { from } else { 0 }, room, style);
+            writeln!(out, "{indent}  {}", style.paint(tone, &format!("{sign} {text}")))?;
         }
         if lines.len() > MAX_LINES {
             let rest = plural(lines.len() - MAX_LINES, "more line", "more lines");

@@ -7,11 +7,11 @@ use std::io::{self, BufWriter, Write};
 use super::Report;
 use super::fields::write_fields;
 use super::style::{Style, Tone, clean, columns, one_line, plural, wrap};
-use super::summary::{Counts, list, listed, mode_words};
+use super::summary::{Counts, listed, mode_words, parts};
 use crate::plan::{Action, AppChange, Basis, Change, Dependent, Phase, SyncMode, SyncPlan};
 
 /// Columns that a resource may take before its reason moves to the next line.
-const MAX_RESOURCE: usize = 52;
+const MAX_RESOURCE: usize = 44;
 /// Objects shown of those that go along with one object.
 const MAX_CASCADE: usize = 20;
 
@@ -32,7 +32,7 @@ pub fn write(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Resu
     if !(report.unjudged.is_empty() && report.notes.is_empty()) {
         writeln!(out)?;
     }
-    writeln!(out, "{}", closing(report))?;
+    write_wrapped("", 2, &closing(report), style, &mut out)?;
     out.flush()
 }
 
@@ -46,7 +46,7 @@ fn write_application(plan: &SyncPlan, all: bool, style: Style, out: &mut dyn Wri
     for change in &changes {
         let next = has_step(change).then_some((change.phase, change.wave));
         if several && step != Some(next) {
-            let title = next.map_or_else(|| "stays".to_owned(), |(phase, wave)| format!("{}, wave {wave}", phase.as_str()));
+            let title = next.map_or_else(|| "untouched".to_owned(), |(phase, wave)| format!("{}, wave {wave}", phase.as_str()));
             writeln!(out, "  {}", style.paint(Tone::Known, &title))?;
         }
         step = Some(next);
@@ -73,11 +73,8 @@ fn write_head(plan: &SyncPlan, style: Style, out: &mut dyn Write) -> io::Result<
         SyncMode::Blocked | SyncMode::Manual => Tone::Doubtful,
         SyncMode::Automated => Tone::Good,
     };
-    let mut line = format!(
-        "{}  {}",
-        style.paint(Tone::Strong, &clean(&plan.application.id.to_string())),
-        style.paint(tone, &mode_words(plan)),
-    );
+    let mut line =
+        format!("{}  {}", style.paint(Tone::Strong, &clean(&plan.application.id.to_string())), style.paint(tone, &mode_words(plan)),);
     if plan.change != AppChange::Unchanged {
         line.push_str(&format!("  ({} by the change)", plan.change.as_str()));
     }
@@ -92,7 +89,10 @@ fn write_head(plan: &SyncPlan, style: Style, out: &mut dyn Write) -> io::Result<
         place.push_str(&format!(", namespace {}", clean(&destination.namespace)));
     }
     let origin = plan.origin.as_ref().map(|origin| format!("; defined in {}:{}", clean(&origin.path), origin.line)).unwrap_or_default();
-    writeln!(out, "  {}", style.paint(Tone::Faint, &format!("{} {place}{origin}", style.arrow())))?;
+    for (index, line) in wrap(&format!("{place}{origin}"), style.width.saturating_sub(6)).iter().enumerate() {
+        let arrow = if index == 0 { format!("{} ", style.arrow()) } else { "  ".to_owned() };
+        writeln!(out, "  {}", style.paint(Tone::Faint, &format!("{arrow}{line}")))?;
+    }
     let is_plain = plan.sync.mode == SyncMode::Automated && plan.sync.starts;
     if !is_plain && !plan.sync.reason.is_empty() {
         for reason in wrap(&one_line(&plan.sync.reason), style.width.saturating_sub(4)) {
@@ -224,8 +224,8 @@ fn closing(report: &Report<'_>) -> String {
     ];
     let refused = report.plans.iter().filter(|plan| matches!(plan.sync.mode, SyncMode::Refused | SyncMode::Error)).count();
     let refused = [(refused, "Application is not synced at all", "Applications are not synced at all")];
-    let parts = [list(happens), list(stays), list(refused)];
-    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    let parts = if parts.is_empty() { "nothing to do".to_owned() } else { parts.join("; ") };
-    if report.plans.is_empty() { "Plan: nothing to do; 0 Applications affected".to_owned() } else { format!("Plan: {parts}") }
+    let clauses = [parts(happens), parts(stays), parts(refused)];
+    let clauses: Vec<String> = clauses.iter().filter(|clause| !clause.is_empty()).map(|clause| clause.join(", ")).collect();
+    let clauses = if clauses.is_empty() { "nothing to do".to_owned() } else { clauses.join("; ") };
+    if report.plans.is_empty() { "Plan: nothing to do; 0 Applications affected".to_owned() } else { format!("Plan: {clauses}") }
 }

@@ -132,9 +132,14 @@ pub(super) fn one_line(text: &str) -> String {
 
 /// Breaks clean text at spaces into lines of at most `width` characters; a longer word stands alone.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    wrap_pieces(text.split(' '), width)
+}
+
+/// The same for pieces that are not broken.
+pub(super) fn wrap_pieces<'a>(pieces: impl IntoIterator<Item = &'a str>, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let (mut line, mut filled) = (String::new(), 0);
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    for word in pieces.into_iter().filter(|piece| !piece.is_empty()) {
         let length = columns(word);
         if filled > 0 && filled + 1 + length > width {
             lines.push(std::mem::take(&mut line));

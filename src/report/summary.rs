@@ -77,10 +77,10 @@ impl Counts {
         signs.join(" ")
     }
 
-    /// What the signs do not say, such as `1 leftover, 2 hooks`.
-    pub fn words(&self) -> String {
+    /// What the signs do not say, such as `1 leftover` and `2 hooks`.
+    pub fn words(&self) -> Vec<String> {
         let words = [
-            (self.fail, "fails", "fail"),
+            (self.fail, "will fail", "will fail"),
             (self.confirm, "waits for approval", "wait for approval"),
             (self.leftover, "leftover", "leftovers"),
             (self.retain, "retained", "retained"),
@@ -90,14 +90,13 @@ impl Counts {
             (self.unreached, "not reached", "not reached"),
             (self.standing, "due anyway", "due anyway"),
         ];
-        list(words)
+        parts(words)
     }
 }
 
-/// `1 one, 2 many`, without what there is none of.
-pub(super) fn list<const N: usize>(words: [(usize, &str, &str); N]) -> String {
-    let parts: Vec<String> = words.iter().filter(|(count, ..)| *count > 0).map(|(count, one, many)| plural(*count, one, many)).collect();
-    parts.join(", ")
+/// `1 one` and `2 many`, without what there is none of.
+pub(super) fn parts<const N: usize>(words: [(usize, &str, &str); N]) -> Vec<String> {
+    words.iter().filter(|(count, ..)| *count > 0).map(|(count, one, many)| plural(*count, one, many)).collect()
 }
 
 /// The counts of a whole report.

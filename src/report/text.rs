@@ -7,13 +7,15 @@ use std::io::{self, BufWriter, Write};
 
 use super::Report;
 use super::diagnostic::{Drawing, tone};
-use super::style::{Style, Tone, clean, columns, one_line, plural, wrap};
-use super::summary::{Counts, Summary, list, listed, mode_words};
+use super::style::{Style, Tone, clean, columns, one_line, plural, wrap, wrap_pieces};
+use super::summary::{Counts, Summary, listed, mode_words};
 use crate::finding::Severity;
 use crate::plan::{AppChange, Basis, SyncMode, SyncPlan};
 
 /// Columns that names of Applications may widen the table to.
 const MAX_NAME: usize = 44;
+/// Columns below which words move to lines of their own.
+const MIN_WORDS: usize = 24;
 
 /// Writes the report as text.
 pub fn write(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -67,17 +69,29 @@ fn write_applications(report: &Report<'_>, style: Style, out: &mut dyn Write) ->
     let signs_width = rows.iter().map(|row| columns(&row.signs)).max().unwrap_or(0);
     for row in rows {
         let gap = |text: &str, width: usize| " ".repeat(width.saturating_sub(columns(text)));
-        let line = format!(
-            "  {}{}  {}{}  {}{}  {}",
+        let start = format!(
+            "  {}{}  {}{}  {}{}  ",
             style.paint(Tone::Strong, &row.name),
             gap(&row.name, name_width),
             style.paint(row.tone, &row.mode),
             gap(&row.mode, mode_width),
             row.signs,
             gap(&row.signs, signs_width),
-            row.words,
         );
-        writeln!(out, "{}", line.trim_end())?;
+        let beside = 8 + columns(&row.name).max(name_width) + mode_width + signs_width;
+        let words = || row.words.iter().map(String::as_str);
+        if beside + MIN_WORDS <= style.width {
+            let mut lines = wrap_pieces(words(), style.width - beside).into_iter();
+            writeln!(out, "{}", format!("{start}{}", lines.next().unwrap_or_default()).trim_end())?;
+            for line in lines {
+                writeln!(out, "{}{line}", " ".repeat(beside))?;
+            }
+        } else {
+            writeln!(out, "{}", start.trim_end())?;
+            for line in wrap_pieces(words(), style.width.saturating_sub(8)) {
+                writeln!(out, "      {line}")?;
+            }
+        }
         for reason in wrap(&row.reason, style.width.saturating_sub(8)) {
             writeln!(out, "      {}", style.paint(Tone::Faint, &reason))?;
         }
@@ -91,7 +105,8 @@ struct Row {
     mode: String,
     tone: Tone,
     signs: String,
-    words: String,
+    /// What else there is to say, in pieces that stand in one line each.
+    words: Vec<String>,
     /// Why it is not simply synced; empty where it is.
     reason: String,
 }
@@ -100,7 +115,9 @@ impl Row {
     fn of(plan: &SyncPlan) -> Self {
         let sync = &plan.sync;
         let counts = Counts::of(listed(plan, false));
-        let (signs, mut words) = (counts.signs(), vec![counts.words()]);
+        let (signs, mut words) = (counts.signs(), counts.words());
+        let last = words.len().saturating_sub(1);
+        words.iter_mut().take(last).for_each(|word| word.push(','));
         if counts == Counts::default() && !matches!(sync.mode, SyncMode::Refused | SyncMode::Error | SyncMode::Deleted) {
             words.push("nothing to do".to_owned());
         }
@@ -110,7 +127,6 @@ impl Row {
         if plan.basis == Basis::Assumed {
             words.push("(assumed)".to_owned());
         }
-        words.retain(|word| !word.is_empty());
         let tone = match sync.mode {
             SyncMode::Refused | SyncMode::Error | SyncMode::Deleted => Tone::Bad,
             SyncMode::Blocked | SyncMode::Manual => Tone::Doubtful,
@@ -118,14 +134,7 @@ impl Row {
         };
         let runs = sync.mode == SyncMode::Automated && (sync.starts || counts == Counts::default());
         let reason = if runs { String::new() } else { one_line(&sync.reason) };
-        Self {
-            name: clean(&plan.application.id.to_string()).into_owned(),
-            mode: mode_words(plan),
-            tone,
-            signs,
-            words: words.join("  "),
-            reason,
-        }
+        Self { name: clean(&plan.application.id.to_string()).into_owned(), mode: mode_words(plan), tone, signs, words, reason }
     }
 }
 
@@ -146,10 +155,15 @@ fn write_unjudged(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io:
 }
 
 fn write_notes(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    for snapshot in report.snapshots {
+        let captured = snapshot.captured_at.as_ref().map(|time| format!(", captured {time}")).unwrap_or_default();
+        let text = format!("{}: {}{captured}", snapshot.source, plural(snapshot.objects, "object", "objects"));
+        write_entry(&style.paint(Tone::Faint, "live:"), 5, &one_line(&text), style, out)?;
+    }
     for note in report.notes {
         write_entry(&style.paint(Tone::Faint, "note:"), 5, &one_line(note), style, out)?;
     }
-    if report.notes.is_empty() { Ok(()) } else { writeln!(out) }
+    if report.snapshots.is_empty() && report.notes.is_empty() { Ok(()) } else { writeln!(out) }
 }
 
 /// A label and a text beside it, wrapped under its own beginning.
@@ -177,8 +191,7 @@ fn write_closing(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::
     let found = if found.is_empty() { "no findings".to_owned() } else { found.join(", ") };
     let suppressed = if summary.suppressed > 0 { format!(" ({} suppressed)", summary.suppressed) } else { String::new() };
     let looked_at = plural(summary.applications, "Application looked at", "Applications looked at");
-    let unjudged = list([(summary.unjudged, "not judged", "not judged")]);
-    let unjudged = if unjudged.is_empty() { unjudged } else { format!(", {unjudged}") };
+    let unjudged = if summary.unjudged > 0 { format!(", {} not judged", summary.unjudged) } else { String::new() };
     writeln!(out, "{found}{suppressed}; {looked_at}{unjudged}")?;
     let verdict = if report.fails() { style.paint(Tone::Bad, "failed") } else { style.paint(Tone::Good, "passed") };
     let remark = match report.fail_on {

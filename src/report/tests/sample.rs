@@ -159,10 +159,7 @@ pub(super) fn every_action() -> Vec<Change> {
     let hook = Change { phase: Phase::PreSync, ..change(1, Action::Hook, "batch/Job", "migrate", Reason::Hook { recreates: true }) };
     let update = Change {
         diff: vec![
-            FieldChange {
-                owner: Some("kube-controller-manager".to_owned()),
-                ..field("/spec/replicas", Some(json!(6)), Some(json!(2)))
-            },
+            FieldChange { owner: Some("kube-controller-manager".to_owned()), ..field("/spec/replicas", Some(json!(6)), Some(json!(2))) },
             field("/spec/paused", None, Some(json!(true))),
             field("/metadata/labels/team", Some(json!("shop")), None),
             field("/spec/strategy", Some(Value::Null), Some(json!({"type": "Recreate"}))),
