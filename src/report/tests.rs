@@ -423,3 +423,25 @@ fn lines_stay_within_the_width() {
         }
     }
 }
+
+proptest::proptest! {
+    /// Whatever the text and wherever the places: something is drawn, and it is harmless.
+    #[test]
+    fn any_text_with_any_places_can_be_drawn(
+        pieces in proptest::collection::vec("[a-z ]{0,6}|\r|\n|\r\n|\t|é|東|\u{1b}\\[1m|\u{202e}|x{150}", 0..40),
+        spans in proptest::collection::vec((0usize..400, 0usize..40, 1u32..60), 1..5),
+        unicode in proptest::bool::ANY,
+    ) {
+        let text = pieces.concat();
+        let mut sample = two_places_in_one_file();
+        let template = sample.findings[0].locations[0].clone();
+        let place = |(start, length, line): &(usize, usize, u32)| crate::finding::Location {
+            span: *start..start + length, line: *line, path: "any".into(), ..template.clone()
+        };
+        sample.findings[0].locations = spans.iter().map(place).collect();
+        sample.texts.insert((Side::Head, "any".into()), text.into());
+        let drawn = checked_with(&sample.report(), Style { unicode, ..Style::default() });
+        proptest::prop_assert!(drawn.contains("replicas-owned-by-autoscaler") && drawn.contains("help: Remove replicas"));
+        proptest::prop_assert!(!drawn.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "{drawn:?}");
+    }
+}
