@@ -4,8 +4,10 @@
 //! the plan is a function of values.
 
 pub mod change;
+pub mod diff;
 pub mod failure;
 pub mod reason;
+pub mod schema;
 
 pub use change::{Action, AppChange, Basis, Change, Condition, Dependent, FieldChange, Phase, SyncDecision, SyncMode, SyncPlan};
 pub use reason::Reason;

@@ -1,0 +1,278 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::{DiffContext, IgnoreRules, LAST_APPLIED, ObjectDiff, REDACTED, StatusIgnore, Strategy, Tracking, diff};
+use crate::plan::schema::Schemas;
+
+fn rules(application: Value) -> IgnoreRules {
+    IgnoreRules::compile(Some(&application), &BTreeMap::new()).expect("valid rules")
+}
+
+fn compare_with(target: &Value, live: &Value, rules: &IgnoreRules, tracking: &Tracking, server_side_apply: bool) -> ObjectDiff {
+    let ctx = DiffContext {
+        server_side_apply,
+        ignore: rules,
+        tracking,
+        schemas: Schemas::builtin(),
+        ignore_aggregated_roles: false,
+        ignore_status: StatusIgnore::All,
+        secret_values_unknown: false,
+    };
+    diff(target, live, &ctx)
+}
+
+fn compare(target: &Value, live: &Value) -> ObjectDiff {
+    compare_with(target, live, &IgnoreRules::default(), &Tracking::default(), false)
+}
+
+fn paths(found: &ObjectDiff) -> Vec<&str> {
+    found.fields.iter().map(|field| field.path.as_str()).collect()
+}
+
+/// The live object after kubectl applied `applied`, with fields of others on top.
+fn applied(applied: &Value, others: &Value) -> Value {
+    let mut live = applied.clone();
+    overlay(&mut live, others);
+    live["metadata"]["annotations"][LAST_APPLIED] = Value::String(format!("{applied}\n"));
+    live
+}
+
+fn overlay(base: &mut Value, over: &Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                overlay(base.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (base, over) => *base = over.clone(),
+    }
+}
+
+fn deployment(cpu: &str) -> Value {
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "ns"}, "spec": {
+        "selector": {"matchLabels": {"app": "web"}}, "template": {"metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "a", "image": "a:1", "resources": {"limits": {"cpu": cpu}}}]}}}})
+}
+
+#[test]
+fn scenario_54_quantities_are_the_same_in_built_in_kinds_and_rollouts_but_not_in_other_custom_resources() {
+    assert!(!compare(&deployment("1000m"), &deployment("1")).modified);
+    assert!(compare(&deployment("1000m"), &deployment("2")).modified);
+    let custom = |group: &str, kind: &str, cpu: &str| {
+        let mut object = deployment(cpu);
+        object["apiVersion"] = json!(format!("{group}/v1alpha1"));
+        object["kind"] = json!(kind);
+        object
+    };
+    assert!(!compare(&custom("argoproj.io", "Rollout", "1000m"), &custom("argoproj.io", "Rollout", "1")).modified);
+    let found = compare(&custom("example.test", "Shelf", "1000m"), &custom("example.test", "Shelf", "1"));
+    assert_eq!(paths(&found), ["/spec/template/spec/containers/0/resources/limits/cpu"]);
+}
+
+#[test]
+fn scenario_55_string_data_equals_its_encoded_live_form() {
+    let target = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"a": "b"}});
+    let live = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "Yg=="}, "type": "Opaque"});
+    assert!(!compare(&target, &live).modified);
+}
+
+#[test]
+fn scenario_56_a_removed_key_is_noticed_only_with_last_applied() {
+    let map = |data: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data});
+    let (before, after) = (map(json!({"a": "1", "b": "2"})), map(json!({"a": "1"})));
+    let found = compare(&after, &applied(&before, &json!({})));
+    assert_eq!((found.strategy, paths(&found)), (Strategy::ThreeWay, vec!["/data/b"]));
+    let found = compare(&after, &before);
+    assert_eq!((found.strategy, found.modified), (Strategy::TwoWay, false));
+    let mut unreadable = before.clone();
+    unreadable["metadata"]["annotations"] = json!({LAST_APPLIED: "{"});
+    assert_eq!(compare(&after, &unreadable).strategy, Strategy::TwoWay);
+}
+
+#[test]
+fn scenario_57_an_unknown_field_is_always_a_difference() {
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}});
+    let mut target = map.clone();
+    target["invalidKey"] = json!(true);
+    assert_eq!(paths(&compare(&target, &applied(&map, &json!({})))), ["/invalidKey"]);
+    let found = compare_with(&target, &map, &IgnoreRules::default(), &Tracking::default(), true);
+    assert_eq!(found.error.map(|error| error.to_string()).as_deref(), Some("field not declared in schema: /invalidKey"));
+}
+
+#[test]
+fn scenario_58_an_empty_list_equals_an_absent_one() {
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}});
+    let mut target = account.clone();
+    target["imagePullSecrets"] = json!([]);
+    assert!(!compare(&target, &account).modified);
+    let role = |rules: Value| json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"}, "rules": rules});
+    assert!(!compare(&role(json!([])), &role(json!(null))).modified);
+}
+
+#[test]
+fn scenario_59_ignored_replicas_are_no_difference() {
+    let mut target = deployment("1");
+    target["spec"]["replicas"] = json!(3);
+    let mut live = deployment("1");
+    live["spec"]["replicas"] = json!(10);
+    let rules = rules(json!([{"group": "apps", "kind": "Deployment", "jsonPointers": ["/spec/replicas"]}]));
+    assert!(!compare_with(&target, &live, &rules, &Tracking::default(), false).modified);
+    assert_eq!(paths(&compare(&target, &live)), ["/spec/replicas"]);
+}
+
+#[test]
+fn scenario_63_an_object_that_moved_to_another_application_differs_from_3_4_on() {
+    let map = |id: &str| {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c",
+            "labels": {"app.kubernetes.io/instance": "a"}, "annotations": {"argocd.argoproj.io/tracking-id": id}}})
+    };
+    let (target, live) = (map("b:/ConfigMap:ns/c"), map("a:/ConfigMap:ns/c"));
+    let found = compare(&target, &live);
+    assert_eq!(paths(&found), ["/metadata/annotations/argocd.argoproj.io~1tracking-id"]);
+    let older = Tracking { keeps_foreign_id: false, ..Tracking::default() };
+    assert!(!compare_with(&target, &live, &IgnoreRules::default(), &older, false).modified);
+}
+
+#[test]
+fn a_live_object_that_was_tracked_by_label_is_in_sync() {
+    let target = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "annotations": {"argocd.argoproj.io/tracking-id": "a:/ConfigMap:ns/c"}}});
+    let labelled = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "labels": {"app.kubernetes.io/instance": "a"}}});
+    assert!(!compare(&target, &labelled).modified);
+    let bare = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}});
+    assert_eq!(paths(&compare(&target, &bare)), ["/metadata/annotations"]);
+}
+
+#[test]
+fn scenario_81_a_parameter_that_only_the_live_application_has_is_no_difference() {
+    let app = |helm: Value| json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "child"}, "spec": {"source": {"helm": helm}}});
+    let set = json!([{"name": "image.tag", "value": "2"}]);
+    let without = app(json!({"releaseName": "r"}));
+    assert!(!compare(&without, &applied(&without, &json!({"spec": {"source": {"helm": {"parameters": set}}}}))).modified);
+    let with = app(json!({"parameters": [{"name": "image.tag", "value": "1"}]}));
+    let found = compare(&with, &applied(&with, &json!({"spec": {"source": {"helm": {"parameters": set}}}})));
+    assert_eq!(paths(&found), ["/spec/source/helm/parameters/0/value"]);
+}
+
+#[test]
+fn values_of_secrets_never_show() {
+    let secret = |value: &str| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": value}});
+    let found = compare(&secret("Yg=="), &secret("YQ=="));
+    assert!(found.modified);
+    let change = &found.fields[0];
+    assert_eq!((change.path.as_str(), &change.live, &change.target), ("/data/a", &Some(json!(REDACTED)), &Some(json!(REDACTED))));
+}
+
+#[test]
+fn with_redacted_secrets_only_keys_are_compared() {
+    let secret = |data: Value| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": data});
+    let (rules, tracking) = (IgnoreRules::default(), Tracking::default());
+    let ctx = DiffContext {
+        server_side_apply: false,
+        ignore: &rules,
+        tracking: &tracking,
+        schemas: Schemas::builtin(),
+        ignore_aggregated_roles: false,
+        ignore_status: StatusIgnore::All,
+        secret_values_unknown: true,
+    };
+    let live = secret(json!({"a": null}));
+    assert!(!diff(&secret(json!({"a": "YQ=="})), &live, &ctx).modified);
+    assert_eq!(paths(&diff(&secret(json!({"a": "YQ==", "b": "YQ=="})), &live, &ctx)), ["/data/b"]);
+}
+
+#[test]
+fn the_last_writer_of_a_field_is_named() {
+    let mut live = deployment("1");
+    live["spec"]["replicas"] = json!(5);
+    live["metadata"]["managedFields"] = json!([
+        {"manager": "argocd-controller", "operation": "Update", "time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}},
+        {"manager": "kube-controller-manager", "operation": "Update", "subresource": "scale", "time": "2026-01-02T00:00:00Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}}]);
+    let mut target = deployment("1");
+    target["spec"]["replicas"] = json!(2);
+    assert_eq!(compare(&target, &live).fields[0].owner.as_deref(), Some("kube-controller-manager"));
+}
+
+#[test]
+fn server_side_apply_removes_only_what_argo_cd_alone_owned() {
+    let map = |data: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data});
+    let mut live = map(json!({"a": "1", "b": "2", "c": "3", "d": "4"}));
+    live["metadata"]["managedFields"] = json!([
+        {"manager": "argocd-controller", "operation": "Apply", "fieldsV1": {"f:data": {"f:a": {}, "f:b": {}, "f:c": {}}}},
+        {"manager": "other", "operation": "Update", "fieldsV1": {"f:data": {"f:c": {}, "f:d": {}}}}]);
+    let found = compare_with(&map(json!({"a": "1"})), &live, &IgnoreRules::default(), &Tracking::default(), true);
+    assert_eq!((found.strategy, paths(&found)), (Strategy::StructuredMerge, vec!["/data/b"]));
+    let same = map(json!({"a": "1", "b": "2", "c": "3"}));
+    assert!(!compare_with(&same, &live, &IgnoreRules::default(), &Tracking::default(), true).modified);
+}
+
+/// Objects with nested maps, lists and all kinds of plain values, of built-in and unknown kinds.
+fn objects() -> impl Strategy2 {
+    let leaf = prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), any::<i32>().prop_map(Value::from), "[a-z]{0,3}".prop_map(Value::from)];
+    let tree = leaf.prop_recursive(4, 32, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
+            prop::collection::btree_map("[a-e]{1,2}|name|ports|spec|replicas", inner, 0..5).prop_map(|map| Value::Object(map.into_iter().collect())),
+        ]
+    });
+    let kinds = prop_oneof![Just(("v1", "ConfigMap")), Just(("v1", "Service")), Just(("apps/v1", "Deployment")), Just(("example.test/v1", "Shelf")),
+        Just(("v1", "Secret")), Just(("rbac.authorization.k8s.io/v1", "Role"))];
+    (kinds, tree.clone(), tree).prop_map(|((version, kind), spec, data)| {
+        json!({"apiVersion": version, "kind": kind, "metadata": {"name": "x", "namespace": "ns"}, "spec": spec, "data": data})
+    })
+}
+
+/// A proptest strategy; the word is taken here.
+trait Strategy2: proptest::strategy::Strategy<Value = Value> {}
+impl<T: proptest::strategy::Strategy<Value = Value>> Strategy2 for T {}
+
+proptest! {
+    #[test]
+    fn an_object_never_differs_from_itself(object in objects(), server_side in any::<bool>()) {
+        let found = compare_with(&object, &object, &IgnoreRules::default(), &Tracking::default(), server_side);
+        prop_assert!(!found.modified || found.error.is_some(), "{:?}", found.fields);
+    }
+
+    #[test]
+    fn a_comparison_gives_the_same_answer_each_time(target in objects(), live in objects(), server_side in any::<bool>()) {
+        let run = || compare_with(&target, &live, &IgnoreRules::default(), &Tracking::default(), server_side);
+        prop_assert_eq!(run(), run());
+    }
+
+    #[test]
+    fn a_live_field_that_git_never_had_is_no_difference(object in objects(), key in "unrelated-[a-z]{1,5}", value in "[a-z]*") {
+        let mut live = applied(&object, &json!({"metadata": {"labels": {key.clone(): value.clone()}}}));
+        if let Some(data) = live.get_mut("data").and_then(Value::as_object_mut) {
+            data.insert(key, Value::String(value));
+        }
+        // A field of a wrong type hides the others' types from Argo CD as well, so only readable objects are meant.
+        prop_assume!(Schemas::builtin().type_errors(&object).is_empty() && Schemas::builtin().unknown_fields(&object).is_empty());
+        let found = compare(&object, &live);
+        prop_assert!(!found.modified, "{:?}", found.fields);
+    }
+
+    #[test]
+    fn the_short_way_and_the_long_way_agree(target in objects(), live in objects(), merge in any::<bool>()) {
+        let live = if merge { let mut both = target.clone(); overlay(&mut both, &live); both["kind"] = target["kind"].clone(); both["apiVersion"] = target["apiVersion"].clone(); both } else { live };
+        // A rule on a field that nothing has forces the long way.
+        let long = rules(json!([{"group": "*", "kind": "*", "jsonPointers": ["/none/0"]}]));
+        let quick = compare(&target, &live);
+        let slow = compare_with(&target, &live, &long, &Tracking::default(), false);
+        prop_assert_eq!(quick, slow);
+    }
+}
+
+#[test]
+fn hostile_nesting_does_not_overflow_the_stack() {
+    let mut deep = Value::from("x");
+    for _ in 0..5_000 {
+        let mut map = Map::new();
+        map.insert("a".to_owned(), deep);
+        deep = Value::Object(map);
+    }
+    let target = json!({"apiVersion": "example.test/v1", "kind": "Shelf", "metadata": {"name": "x"}, "spec": 1});
+    let mut live = target.clone();
+    live["spec"] = deep;
+    assert!(compare(&target, &live).modified);
+}
