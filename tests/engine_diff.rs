@@ -68,7 +68,9 @@ fn case(folder: &Path) -> Result<Case, Error> {
     for path in files(&folder.join("head/apps"))? {
         applications.extend(documents(&path)?);
     }
-    let application = applications.remove(0);
+    let judged = expected.get("sync").and_then(Value::as_object).and_then(|sync| sync.keys().next()).cloned().unwrap_or_default();
+    let judged = applications.iter().position(|own| judged == format!("argocd/{}", text(own, "/metadata/name"))).unwrap_or_default();
+    let application = applications.swap_remove(judged);
     let destination = text(&application, "/spec/destination/namespace").to_owned();
     let instance = text(&application, "/metadata/name").to_owned();
     let mut targets = BTreeMap::new();
@@ -135,8 +137,12 @@ fn compare(case: &Case) -> Result<(usize, Vec<String>), Error> {
         if recorded["target"] != true || recorded["live"] != true {
             continue;
         }
-        pairs += 1;
         let name = text(recorded, "/resource");
+        // The recordings keep no live CRDs.
+        if name.contains("/CustomResourceDefinition ") && !case.live.contains_key(name) {
+            continue;
+        }
+        pairs += 1;
         let at = format!("{} {name}", case.name);
         let (Some(target), Some(live)) = (case.targets.get(name), case.live.get(name)) else {
             wrong.push(format!("{at}: target {:?}, live {:?}", case.targets.contains_key(name), case.live.contains_key(name)));

@@ -2,6 +2,7 @@
 //! strategy that was found, and the fields that differ (GE `diff/diff.go`, `util/argo/diff/diff.go`).
 
 mod base64;
+mod convert;
 mod defaults;
 mod field_set;
 mod fields;
@@ -120,6 +121,7 @@ impl Pair {
         let node = Schemas::builtin().scheme_type(target);
         let mut live = live.clone();
         let mut target = target.clone();
+        convert::to_version_of(&target, &mut live);
         ctx.tracking.applies(&target, &live).then(|| ctx.tracking.normalize(&target, &mut live));
         let merge = Merge::root(ctx.schemas.object_type(&target));
         ctx.ignore.remove_managed(&mut target, &mut live, merge);
@@ -155,7 +157,8 @@ impl Pair {
         let (Value::Object(original), Value::Object(target_map), Value::Object(live_map)) = (original, &target, &self.live) else {
             return (target != self.live).then_some((self.live, target));
         };
-        let Some(node) = self.node else {
+        // An original in another version brings its own merge rules along.
+        let Some(node) = Schemas::builtin().scheme_type_of(original).or(self.node) else {
             let predicted = json_merge::predict(original, target_map, live_map)?;
             return Some((self.live, Value::Object(predicted)));
         };

@@ -8,7 +8,7 @@ mod table;
 
 use std::sync::OnceLock;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use check::TypeError;
 pub use table::{Field, ListMerge, PatchStrategy, Shape, StructType};
@@ -81,7 +81,12 @@ impl Schemas {
     /// The type of an object's kind where client-go's scheme holds it: the kinds that Argo CD merges strategically and defaults.
     /// CustomResourceDefinition and APIService are built in, but not among them.
     pub fn scheme_type(&self, object: &Value) -> Option<Node<'static>> {
-        let (api_version, kind) = identity(object)?;
+        self.scheme_type_of(object.as_object()?)
+    }
+
+    /// As [`Schemas::scheme_type`].
+    pub fn scheme_type_of(&self, object: &Map<String, Value>) -> Option<Node<'static>> {
+        let (api_version, kind) = (object.get("apiVersion")?.as_str()?, object.get("kind")?.as_str()?);
         let table = &Schemas::builtin().table;
         let entry = table.kind(api_version, kind)?;
         if entry.in_scheme { entry.node(table) } else { None }

@@ -101,9 +101,10 @@ fn positions(items: &[Value], key: Option<&str>) -> HashMap<String, usize> {
     items.iter().enumerate().rev().map(|(index, item)| (identity(item, key), index)).collect()
 }
 
-/// Sorts by the printed key and keeps the order of equal ones.
+/// Sorts by the printed key. Equal ones come out in reverse, as Go's insertion sort leaves them under `<=`: so a Service port that stands
+/// there for two protocols is matched as Argo CD matches it.
 fn sorted_by_key<'v>(items: &'v [Value], key: &str) -> Result<Vec<(String, &'v Value)>, PatchError> {
-    let mut sorted = items.iter().map(|item| Ok((printed(key_of(item, key)?), item))).collect::<Result<Vec<_>, PatchError>>()?;
+    let mut sorted = items.iter().rev().map(|item| Ok((printed(key_of(item, key)?), item))).collect::<Result<Vec<_>, PatchError>>()?;
     sorted.sort_by(|left, right| left.0.cmp(&right.0));
     Ok(sorted)
 }
