@@ -50,7 +50,7 @@ pub enum IgnoreError {
 }
 
 /// Compiled rules of one Application, together with the system-wide ones.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct IgnoreRules {
     removals: Vec<Rule<Removal>>,
     managers: Vec<Rule<Vec<String>>>,
@@ -132,6 +132,18 @@ impl<T> Rule<T> {
     }
 }
 
+impl Default for IgnoreRules {
+    /// No rules but the known type that is built in.
+    fn default() -> IgnoreRules {
+        IgnoreRules {
+            removals: Vec::new(),
+            managers: Vec::new(),
+            system_managers: BTreeMap::new(),
+            known_types: settings::default_known_types(),
+        }
+    }
+}
+
 impl IgnoreRules {
     /// Compiles an Application's `spec.ignoreDifferences` and the argocd-cm keys `resource.customizations`,
     /// `resource.customizations.ignoreDifferences.*` and `….knownTypeFields.*`. Both sources count (`util/argo/normalizers/diff_normalizer.go`).
@@ -139,7 +151,7 @@ impl IgnoreRules {
     /// # Errors
     /// The first rule that cannot be read, parsed or run.
     pub fn compile(application: Option<&Value>, settings: &BTreeMap<String, String>) -> Result<IgnoreRules, IgnoreError> {
-        let mut rules = IgnoreRules { known_types: settings::default_known_types(), ..IgnoreRules::default() };
+        let mut rules = IgnoreRules::default();
         for rule in settings::application_rules(application)? {
             if !rule.lists.managed_fields_managers.is_empty() {
                 rules.managers.push(rule.compiled(rule.lists.managed_fields_managers.clone()));
