@@ -37,13 +37,22 @@ pub(crate) fn anchor_name(name: &str, offset: usize) -> Result<(), Problem> {
 }
 
 /// Checks the source of a scalar that starts at `offset`.
-pub(crate) fn scalar(source: &str, style: ScalarStyle, offset: usize) -> Result<(), Problem> {
+pub(crate) fn scalar(source: &str, style: ScalarStyle, in_brackets: bool, offset: usize) -> Result<(), Problem> {
     match style {
         ScalarStyle::DoubleQuoted => escapes(source, offset),
         ScalarStyle::SingleQuoted => Ok(()),
+        // `scannerc.go:yaml_parser_scan_plain_scalar`
+        ScalarStyle::Plain if in_brackets && source.contains('?') => {
+            Err(refused("`?` inside of brackets needs quotes in YAML as Kubernetes reads it", offset))
+        }
         _ if source.is_ascii() => Ok(()),
         _ => line_separators(source, offset),
     }
+}
+
+/// Checks the text from the start of a key to its colon, inside of brackets (`scannerc.go:yaml_simple_key_is_valid`).
+pub(crate) fn key_in_brackets(source: &str, offset: usize) -> Result<(), Problem> {
+    if source.contains('\n') { Err(refused("a key and its `:` must stand on one line", offset)) } else { Ok(()) }
 }
 
 /// go-yaml knows neither `\/` nor surrogate pairs (`scannerc.go:yaml_parser_scan_flow_scalar`).

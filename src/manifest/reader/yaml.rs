@@ -1,7 +1,7 @@
 //! YAML text as events.
 //!
-//! Takes the text of one document, hands on events with resolved scalars. Stops behind the first root node, as go-yaml's
-//! `Unmarshal` does: what follows it in the same document is never looked at.
+//! Takes the text of one document, hands on events with resolved scalars. Stops at the first end of a document, as go-yaml's
+//! `Unmarshal` does: what follows a line `...` in the same text is never looked at.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -34,6 +34,10 @@ pub(crate) struct YamlEvents<'text> {
 struct Open {
     flow: bool,
     is_map: bool,
+    /// Whether the next node of a map is a key.
+    expects_key: bool,
+    /// Where the last key of a map begins, unless `?` marks it.
+    key_start: Option<usize>,
     start: usize,
 }
 
@@ -67,22 +71,43 @@ impl<'text> YamlEvents<'text> {
     /// Refuses what go-yaml refuses though it is YAML.
     fn check(&mut self, token: &Token<'_>, span: &Span) -> Result<(), Problem> {
         let range = span.byte_range().unwrap_or_default();
-        let checked = match token {
-            Token::Anchor(_, name) => strict::anchor_name(name, range.start),
-            Token::Scalar(_, style, ..) => strict::scalar(self.text.get(range.clone()).unwrap_or_default(), *style, range.start),
-            _ => Ok(()),
-        };
         let in_brackets = self.open.last().is_some_and(|open| open.flow);
         let plain_from = if self.after_plain { Some(self.column_of_innermost() + 1) } else { None };
-        let checked = checked.and_then(|()| match token {
+        let checked = match token {
             // The span of an anchor lies before that of its node, which has been checked already.
-            Token::Anchor(..) => Ok(()),
+            Token::Anchor(_, name) => strict::anchor_name(name, range.start),
             _ => self.tabs.check(&range, in_brackets, plain_from),
+        };
+        let checked = checked.and_then(|()| match token {
+            Token::Scalar(_, style, ..) => {
+                strict::scalar(self.text.get(range.clone()).unwrap_or_default(), *style, in_brackets, range.start)
+            }
+            _ => Ok(()),
         });
-        if token.is_node() {
-            self.after_plain = matches!(token, Token::Scalar(_, ScalarStyle::Plain, ..));
+        if !token.is_node() {
+            return checked.map_err(|problem| self.rebase(problem));
         }
-        checked.map_err(|problem| Problem::new(problem.kind, self.base + problem.offset))
+        self.after_plain = matches!(token, Token::Scalar(_, ScalarStyle::Plain, ..));
+        let checked = checked.and_then(|()| self.check_key(range.start));
+        checked.map_err(|problem| self.rebase(problem))
+    }
+
+    fn rebase(&self, problem: Problem) -> Problem {
+        Problem::new(problem.kind, self.base + problem.offset)
+    }
+
+    /// Takes note of keys and their values; in braces, a key and its colon must stand on one line.
+    fn check_key(&mut self, start: usize) -> Result<(), Problem> {
+        let gap = self.text.get(self.token_end..start).unwrap_or_default();
+        let Some(map) = self.open.last_mut().filter(|open| open.is_map) else { return Ok(()) };
+        map.expects_key = !map.expects_key;
+        if !map.expects_key {
+            map.key_start = (map.flow && !gap.contains('?')).then_some(start);
+            return Ok(());
+        }
+        let key = map.key_start.take().zip(gap.find(':'));
+        let before_colon = key.and_then(|(key_start, colon)| self.text.get(key_start..self.token_end + colon));
+        strict::key_in_brackets(before_colon.unwrap_or_default(), start)
     }
 
     fn column_of_innermost(&self) -> usize {
@@ -179,25 +204,24 @@ impl<'text> Events<'text> for YamlEvents<'text> {
             let mut range = self.range(&span);
             let event = match token {
                 Token::Scalar(text, style, anchor, tag) => {
-                    self.finished = self.open.is_empty();
                     let value_range = self.scalar_range(&span, style);
                     self.token_end = range.end - self.base;
                     return self.scalar(text, style, anchor, tag, value_range).map(Some);
                 }
                 Token::MappingStart(style, anchor, _) => {
                     let flow = style == StructureStyle::Flow;
-                    self.open.push(Open { flow, is_map: true, start: range.start - self.base });
+                    self.open.push(Open { flow, is_map: true, expects_key: true, key_start: None, start: range.start - self.base });
                     Event::MapStart { anchor }
                 }
                 Token::SequenceStart(style, anchor, _) => {
                     range.start = self.base + self.list_start(range.start - self.base);
                     let flow = style == StructureStyle::Flow;
-                    self.open.push(Open { flow, is_map: false, start: range.start - self.base });
+                    self.open.push(Open { flow, is_map: false, expects_key: false, key_start: None, start: range.start - self.base });
                     Event::ListStart { anchor }
                 }
                 Token::MappingEnd | Token::SequenceEnd => {
-                    let closed = self.open.pop().is_some_and(|open| open.flow);
-                    self.finished = self.open.is_empty();
+                    // A pair in a list, `[a: 1]`, is a map without braces.
+                    let closed = self.open.pop().is_some_and(|open| open.flow) && !range.is_empty();
                     Event::End { closed }
                 }
                 Token::Alias(anchor) => Event::Alias { anchor },

@@ -140,6 +140,15 @@ fn json_is_searched_as_json() {
 }
 
 #[test]
+fn a_pair_in_a_list_is_a_map_without_braces() {
+    let text = "l: [a: 1 , b, c: {d: 2} ]\n";
+    assert_eq!(source(text, "/l/0"), Some((None, "a: 1")));
+    assert_eq!(source(text, "/l/0/a"), Some((Some("a"), "1")));
+    assert_eq!(source(text, "/l/1"), Some((None, "b")));
+    assert_eq!(source(text, "/l/2"), Some((None, "c: {d: 2}")));
+}
+
+#[test]
 fn lines_and_columns_count_characters_from_one() {
     assert_eq!(line_column("é: 1\nü: x", 0), (1, 1));
     assert_eq!(line_column("é: 1\nü: x", 2), (1, 2));
