@@ -13,9 +13,13 @@ use super::{IgnoreError, remove};
 
 type Filter = jaq_core::Filter<data::JustLut<Val>>;
 
-/// Words that can make an expression run without end.
-const UNBOUNDED: [&str; 12] =
-    ["def", "repeat", "until", "while", "recurse", "range", "infinite", "input", "inputs", "foreach", "reduce", "combinations"];
+/// Words that can make an expression run without end, end the program, or read and write beside it.
+const UNBOUNDED: [&str; 16] = [
+    "def", "repeat", "until", "while", "recurse", "range", "infinite", "input", "inputs", "foreach", "reduce", "combinations", "halt", "halt_error",
+    "debug", "stderr",
+];
+/// jq's `IN`, which jaq lacks.
+const PRELUDE: &str = "def IN(s): any(s == .; .); def IN(src; s): any(src == s; .);";
 /// Argo CD's own limit.
 const TIME: Duration = Duration::from_secs(1);
 /// More paths than any object of a cluster has fields.
@@ -38,7 +42,7 @@ impl PathExpression {
             return Err(IgnoreError::Unbounded { expression: text.to_owned(), word: word.to_owned() });
         }
         let failed = |reason: String| IgnoreError::Jq { expression: text.to_owned(), reason };
-        let code = format!("path({text})");
+        let code = format!("{PRELUDE} path({text})");
         let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
         let funs = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
         let arena = Arena::default();

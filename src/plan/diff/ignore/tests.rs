@@ -64,6 +64,7 @@ fn jq_expressions_delete_what_they_select() {
         (".spec.containers[0,2]", json!({"spec": {"replicas": 2, "containers": [{"name": "b", "x": 2}]}})),
         (".spec.containers[1:]", json!({"spec": {"replicas": 2, "containers": [{"name": "a", "x": 1}]}})),
         (".spec.containers[-1].x", json!({"spec": {"replicas": 2, "containers": [{"name": "a", "x": 1}, {"name": "b", "x": 2}, {"name": "c"}]}})),
+        (".spec.containers[] | select(.name | IN(\"a\", \"c\"))", json!({"spec": {"replicas": 2, "containers": [{"name": "b", "x": 2}]}})),
         (".spec.nope[]?.x", object.clone()),
         (".spec.nope.deep", object.clone()),
         (".spec.replicas.x", object.clone()),
