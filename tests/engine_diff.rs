@@ -117,7 +117,8 @@ fn track(object: &mut Value, instance: &str, namespace: &str, cluster: bool, met
 
 fn server_side(application: &Value, target: &Value) -> bool {
     let options = application.pointer("/spec/syncPolicy/syncOptions").and_then(Value::as_array);
-    let annotation = target.pointer("/metadata/annotations").and_then(|map| map.get("argocd.argoproj.io/sync-options")).and_then(Value::as_str);
+    let annotation =
+        target.pointer("/metadata/annotations").and_then(|map| map.get("argocd.argoproj.io/sync-options")).and_then(Value::as_str);
     options.into_iter().flatten().any(|option| option == "ServerSideApply=true")
         || annotation.unwrap_or_default().split(',').any(|option| option.trim() == "ServerSideApply=true")
 }
@@ -161,10 +162,14 @@ fn compare(case: &Case) -> Result<(usize, Vec<String>), Error> {
         let paths: Vec<_> = found.fields.iter().map(|field| field.path.clone()).collect();
         let wanted: Vec<_> = recorded["paths"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
         let strategy = if found.strategy == Strategy::StructuredMerge { "structured-merge" } else { "three-way" };
-        let same = recorded["modified"] == found.modified && text(recorded, "/strategy") == strategy && wanted == paths && found.error.is_none();
+        let same =
+            recorded["modified"] == found.modified && text(recorded, "/strategy") == strategy && wanted == paths && found.error.is_none();
         let known = KNOWN.iter().any(|(pair, _)| *pair == at);
         if same == known {
-            wrong.push(format!("{at}: recorded {} {wanted:?}, found {strategy} {} {paths:?} {:?}", recorded["modified"], found.modified, found.error));
+            wrong.push(format!(
+                "{at}: recorded {} {wanted:?}, found {strategy} {} {paths:?} {:?}",
+                recorded["modified"], found.modified, found.error
+            ));
         }
     }
     Ok((pairs, wrong))

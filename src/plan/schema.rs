@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 use serde_json::{Map, Value};
 
 pub use check::TypeError;
-pub use table::{Field, ListMerge, PatchStrategy, Shape, StructType};
 use table::Table;
+pub use table::{Field, ListMerge, PatchStrategy, Shape, StructType};
 
 /// Whether objects of a kind live in a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,10 @@ use super::normalize::group_kind;
 
 /// Brings `live` into the target's version. Nothing happens across groups.
 pub(super) fn to_version_of(target: &Value, live: &mut Value) {
-    let (Some(wanted), Some(own)) = (target.get("apiVersion").and_then(Value::as_str), live.get("apiVersion").and_then(Value::as_str)) else { return };
+    let (Some(wanted), Some(own)) = (target.get("apiVersion").and_then(Value::as_str), live.get("apiVersion").and_then(Value::as_str))
+    else {
+        return;
+    };
     if wanted == own || group_kind(target) != group_kind(live) {
         return;
     }

@@ -118,7 +118,8 @@ impl<'k> Target<'k> {
     /// Of an object.
     pub fn of(object: &'k Value) -> Target<'k> {
         let (group, kind) = group_kind(object);
-        let text = |field: &str| object.get("metadata").and_then(|metadata| metadata.get(field)).and_then(Value::as_str).unwrap_or_default();
+        let text =
+            |field: &str| object.get("metadata").and_then(|metadata| metadata.get(field)).and_then(Value::as_str).unwrap_or_default();
         Target { group, kind, namespace: text("namespace"), name: text("name") }
     }
 }
@@ -163,7 +164,8 @@ impl IgnoreRules {
             if !customization.known_types.is_empty() {
                 rules.known_types.insert((group.to_owned(), kind.to_owned()), customization.known_types);
             }
-            let rule = settings::WrittenRule { group: group.to_owned(), kind: kind.to_owned(), lists: customization.lists, ..Default::default() };
+            let rule =
+                settings::WrittenRule { group: group.to_owned(), kind: kind.to_owned(), lists: customization.lists, ..Default::default() };
             rules.add_removals(&rule)?;
             rules.system_managers.insert(key, rule.lists.managed_fields_managers);
         }
@@ -198,7 +200,10 @@ impl IgnoreRules {
 
     fn known_types_of(&self, group: &str, kind: &str) -> Option<&[KnownTypeField]> {
         // A tuple of owned strings cannot be looked up by references; the map has a handful of entries.
-        self.known_types.iter().find(|((own_group, own_kind), _)| own_group == group && own_kind == kind).map(|(_, fields)| fields.as_slice())
+        self.known_types
+            .iter()
+            .find(|((own_group, own_kind), _)| own_group == group && own_kind == kind)
+            .map(|(_, fields)| fields.as_slice())
     }
 
     fn managers_of(&self, target: &Target<'_>) -> Vec<&str> {

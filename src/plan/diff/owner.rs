@@ -105,8 +105,13 @@ mod tests {
             "spec": {"replicas": 3, "ports": [{"port": 80, "protocol": "TCP", "name": "web"}], "args": ["x"]}});
         let owners = Owners::new(&live);
         for (pointer, owner) in [
-            ("/spec/replicas", Some("scaler")), ("/spec/ports/0/port", Some("argocd-controller")), ("/spec/ports/0/name", None),
-            ("/spec/ports", Some("argocd-controller")), ("/metadata/finalizers/0", Some("keeper")), ("/spec/args/0", Some("args")), ("/spec/other", None),
+            ("/spec/replicas", Some("scaler")),
+            ("/spec/ports/0/port", Some("argocd-controller")),
+            ("/spec/ports/0/name", None),
+            ("/spec/ports", Some("argocd-controller")),
+            ("/metadata/finalizers/0", Some("keeper")),
+            ("/spec/args/0", Some("args")),
+            ("/spec/other", None),
         ] {
             assert_eq!(owners.of(pointer).as_deref(), owner, "{pointer}");
         }

@@ -15,7 +15,8 @@ pub(super) fn is_unmodified(target: &Value, live: &Value, last_applied: Option<&
         return false;
     }
     let node = Schemas::builtin().scheme_type(target);
-    let (rules, typed) = if ctx.server_side_apply { (Rules::Structured, ctx.schemas.object_type(target)) } else { (Rules::Strategic, node) };
+    let (rules, typed) =
+        if ctx.server_side_apply { (Rules::Structured, ctx.schemas.object_type(target)) } else { (Rules::Strategic, node) };
     if !contains(target, live, typed, rules, DEPTH) {
         return false;
     }

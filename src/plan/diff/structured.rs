@@ -173,7 +173,9 @@ fn merge(live: Option<&Value>, target: &Value, place: Merge<'_>) -> Value {
             }
             Value::Object(merged)
         }
-        (Some(Value::Array(live)), Value::Array(target)) if *place.list() != ListMerge::Atomic && !(live.is_empty() && target.is_empty()) => {
+        (Some(Value::Array(live)), Value::Array(target))
+            if *place.list() != ListMerge::Atomic && !(live.is_empty() && target.is_empty()) =>
+        {
             Value::Array(merge_lists(live, target, place))
         }
         (Some(live @ (Value::Object(_) | Value::Array(_))), Value::Null) if !is_empty(live) => live.clone(),

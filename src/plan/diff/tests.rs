@@ -108,7 +108,8 @@ fn scenario_58_an_empty_list_equals_an_absent_one() {
     let mut target = account.clone();
     target["imagePullSecrets"] = json!([]);
     assert!(!compare(&target, &account).modified);
-    let role = |rules: Value| json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"}, "rules": rules});
+    let role =
+        |rules: Value| json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"}, "rules": rules});
     assert!(!compare(&role(json!([])), &role(json!(null))).modified);
 }
 
@@ -139,7 +140,8 @@ fn scenario_63_an_object_that_moved_to_another_application_differs_from_3_4_on()
 #[test]
 fn a_live_object_that_was_tracked_by_label_is_in_sync() {
     let target = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "annotations": {"argocd.argoproj.io/tracking-id": "a:/ConfigMap:ns/c"}}});
-    let labelled = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "labels": {"app.kubernetes.io/instance": "a"}}});
+    let labelled =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "labels": {"app.kubernetes.io/instance": "a"}}});
     assert!(!compare(&target, &labelled).modified);
     let bare = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}});
     assert_eq!(paths(&compare(&target, &bare)), ["/metadata/annotations"]);

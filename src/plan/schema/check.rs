@@ -99,7 +99,9 @@ fn within(pointer: &mut String, token: &str, act: impl FnOnce(&mut String)) {
 
 /// A whole number, also one that YAML wrote as `1.0`.
 pub(super) fn is_integer(value: &Value) -> bool {
-    value.as_i64().is_some() || value.as_u64().is_some() || value.as_f64().is_some_and(|number| number.fract() == 0.0 && number.abs() < 9.0e15)
+    value.as_i64().is_some()
+        || value.as_u64().is_some()
+        || value.as_f64().is_some_and(|number| number.fract() == 0.0 && number.abs() < 9.0e15)
 }
 
 #[cfg(test)]
@@ -115,10 +117,13 @@ mod tests {
         let schemas = Schemas::builtin();
         assert_eq!(schemas.unknown_fields(&object), ["/spec/replicaz", "/spec/template/spec/containers/0/imag"]);
         let pointers: Vec<_> = schemas.type_errors(&object).into_iter().map(|error| error.pointer).collect();
-        assert_eq!(pointers, [
-            "/spec/replicas",
-            "/spec/template/spec/containers/0/ports/0/containerPort",
-            "/spec/template/spec/containers/0/resources/limits/memory",
-        ]);
+        assert_eq!(
+            pointers,
+            [
+                "/spec/replicas",
+                "/spec/template/spec/containers/0/ports/0/containerPort",
+                "/spec/template/spec/containers/0/resources/limits/memory",
+            ]
+        );
     }
 }

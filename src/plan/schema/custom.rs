@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::table::{Field, ListMerge, PatchStrategy, Shape, StructType, Table};
-use super::{Scope, Schemas};
+use super::{Schemas, Scope};
 
 /// Deeper schemas are left open.
 const DEPTH: usize = 64;

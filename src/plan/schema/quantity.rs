@@ -123,7 +123,13 @@ fn interpret(suffix: &str) -> Option<(i32, Format)> {
 fn binary(mut mantissa: i128, power: i32) -> Option<String> {
     for _ in 0..power.unsigned_abs() {
         // A fraction of a byte is written decimally.
-        mantissa = if power > 0 { mantissa.checked_mul(10)? } else if mantissa % 10 == 0 { mantissa / 10 } else { return None };
+        mantissa = if power > 0 {
+            mantissa.checked_mul(10)?
+        } else if mantissa % 10 == 0 {
+            mantissa / 10
+        } else {
+            return None;
+        };
     }
     if mantissa < 1024 {
         return None;
@@ -159,9 +165,28 @@ mod tests {
     #[test]
     fn quantities_are_written_as_kubernetes_writes_them() {
         for (written, expected) in [
-            ("0.2", "200m"), ("1000m", "1"), ("1024Mi", "1Gi"), ("1.5Gi", "1536Mi"), ("0.5Gi", "512Mi"), ("1500m", "1500m"), ("0", "0"),
-            ("0m", "0"), ("2000", "2k"), ("1e3", "1e3"), ("1000Ki", "1000Ki"), ("0.1Gi", "107374182400m"), ("100n", "100n"), ("0.0000000001", "1n"),
-            ("-0.5", "-500m"), ("1025Mi", "1025Mi"), ("4096Mi", "4Gi"), ("010", "010"), ("1E", "1E"), (".5", "500m"), ("5.", "5."), ("1.0", "1"),
+            ("0.2", "200m"),
+            ("1000m", "1"),
+            ("1024Mi", "1Gi"),
+            ("1.5Gi", "1536Mi"),
+            ("0.5Gi", "512Mi"),
+            ("1500m", "1500m"),
+            ("0", "0"),
+            ("0m", "0"),
+            ("2000", "2k"),
+            ("1e3", "1e3"),
+            ("1000Ki", "1000Ki"),
+            ("0.1Gi", "107374182400m"),
+            ("100n", "100n"),
+            ("0.0000000001", "1n"),
+            ("-0.5", "-500m"),
+            ("1025Mi", "1025Mi"),
+            ("4096Mi", "4Gi"),
+            ("010", "010"),
+            ("1E", "1E"),
+            (".5", "500m"),
+            ("5.", "5."),
+            ("1.0", "1"),
         ] {
             assert_eq!(canonical_text(written).as_deref(), Some(expected), "{written}");
         }

@@ -47,7 +47,9 @@ pub(super) fn apply(name: &str, map: &mut Map<String, Value>) -> bool {
             set_zero(map, "scheme", "HTTP");
         }
         "Volume" => volume(map),
-        "SecretVolumeSource" | "ConfigMapVolumeSource" | "DownwardAPIVolumeSource" | "ProjectedVolumeSource" => set_missing(map, "defaultMode", 420),
+        "SecretVolumeSource" | "ConfigMapVolumeSource" | "DownwardAPIVolumeSource" | "ProjectedVolumeSource" => {
+            set_missing(map, "defaultMode", 420)
+        }
         "ServiceAccountTokenProjection" => set_missing(map, "expirationSeconds", 3600),
         "HostPathVolumeSource" => set_missing(map, "type", ""),
         "ObjectFieldSelector" => set_zero(map, "apiVersion", "v1"),

@@ -135,7 +135,11 @@ fn autoscaling(package: &str, kind: &str, map: &mut Map<String, Value>) {
     if package == "autoscaling/v1" {
         return;
     }
-    set_zero(spec, "metrics", json!([{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}]));
+    set_zero(
+        spec,
+        "metrics",
+        json!([{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}]),
+    );
     let Some(behavior) = spec.get_mut("behavior").and_then(Value::as_object_mut) else { return };
     let policy = |kind: &str, value: i32| json!({"type": kind, "value": value, "periodSeconds": 15});
     if let Some(up) = object_at(behavior, "scaleUp") {

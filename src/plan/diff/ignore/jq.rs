@@ -15,8 +15,22 @@ type Filter = jaq_core::Filter<data::JustLut<Val>>;
 
 /// Words that can make an expression run without end, end the program, or read and write beside it.
 const UNBOUNDED: [&str; 16] = [
-    "def", "repeat", "until", "while", "recurse", "range", "infinite", "input", "inputs", "foreach", "reduce", "combinations", "halt", "halt_error",
-    "debug", "stderr",
+    "def",
+    "repeat",
+    "until",
+    "while",
+    "recurse",
+    "range",
+    "infinite",
+    "input",
+    "inputs",
+    "foreach",
+    "reduce",
+    "combinations",
+    "halt",
+    "halt_error",
+    "debug",
+    "stderr",
 ];
 /// jq's `IN`, which jaq lacks.
 const PRELUDE: &str = "def IN(s): any(s == .; .); def IN(src; s): any(src == s; .);";
@@ -46,7 +60,8 @@ impl PathExpression {
         let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
         let funs = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
         let arena = Arena::default();
-        let modules = Loader::new(defs).load(&arena, File { code: code.as_str(), path: () }).map_err(|errors| failed(format!("{errors:?}")))?;
+        let modules =
+            Loader::new(defs).load(&arena, File { code: code.as_str(), path: () }).map_err(|errors| failed(format!("{errors:?}")))?;
         let filter = Compiler::default().with_funs(funs).compile(modules).map_err(|errors| failed(format!("{errors:?}")))?;
         Ok(PathExpression { text: text.to_owned(), filter })
     }

@@ -58,7 +58,12 @@ impl IgnoreRules {
 }
 
 /// Gives fields that are not ignored their target value back (`restoreNonIgnoredFields`).
-fn restore(patched: &mut Map<String, Value>, original: &Map<String, Value>, normal_target: &Map<String, Value>, normal_live: Option<&Map<String, Value>>) {
+fn restore(
+    patched: &mut Map<String, Value>,
+    original: &Map<String, Value>,
+    normal_target: &Map<String, Value>,
+    normal_live: Option<&Map<String, Value>>,
+) {
     for (key, value) in original {
         let normal = normal_target.get(key);
         match (patched.get_mut(key), value, normal) {

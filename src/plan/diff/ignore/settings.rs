@@ -92,7 +92,9 @@ pub(super) fn customizations(settings: &BTreeMap<String, String>) -> Result<BTre
         }
     }
     for (key, text) in settings {
-        let Some((part, written)) = key.strip_prefix(CUSTOMIZATIONS).and_then(|rest| rest.strip_prefix('.')?.split_once('.')) else { continue };
+        let Some((part, written)) = key.strip_prefix(CUSTOMIZATIONS).and_then(|rest| rest.strip_prefix('.')?.split_once('.')) else {
+            continue;
+        };
         let override_key = match written.split_once('_') {
             Some((group, kind)) => format!("{group}/{kind}"),
             None if written == "all" => "*/*".to_owned(),
@@ -123,7 +125,10 @@ fn known_types(written: Vec<WrittenKnownType>) -> Vec<KnownTypeField> {
 /// A Rollout's Pod template is known without being configured (`ensureDefaultCRDsConfigured`).
 pub(super) fn default_known_types() -> BTreeMap<(String, String), Vec<KnownTypeField>> {
     let path = ["spec", "template", "spec"].map(str::to_owned).to_vec();
-    BTreeMap::from([(("argoproj.io".to_owned(), "Rollout".to_owned()), vec![KnownTypeField { path, type_name: "core/v1.PodSpec".to_owned() }])])
+    BTreeMap::from([(
+        ("argoproj.io".to_owned(), "Rollout".to_owned()),
+        vec![KnownTypeField { path, type_name: "core/v1.PodSpec".to_owned() }],
+    )])
 }
 
 pub(super) fn group_and_kind(key: &str) -> Option<(&str, &str)> {

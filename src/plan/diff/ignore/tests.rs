@@ -2,7 +2,6 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-
 use super::{CompareOptions, IgnoreError, IgnoreRules, RespectOptions, StatusIgnore, Target};
 
 fn rules(application: Value) -> IgnoreRules {
@@ -49,7 +48,9 @@ fn group_and_kind_are_globs_and_name_and_namespace_are_exact() {
 
 #[test]
 fn pointers_remove_fields_and_elements_and_do_not_mind_missing_ones() {
-    let rules = rules(json!([{"group": "*", "kind": "*", "jsonPointers": ["/metadata/annotations/a~1b", "/spec/list/1", "/spec/none/x", "/spec/list/9"]}]));
+    let rules = rules(
+        json!([{"group": "*", "kind": "*", "jsonPointers": ["/metadata/annotations/a~1b", "/spec/list/1", "/spec/none/x", "/spec/list/9"]}]),
+    );
     let object = json!({"metadata": {"annotations": {"a/b": "1", "c": "2"}}, "spec": {"list": [1, 2, 3]}});
     assert_eq!(without(&rules, object), json!({"metadata": {"annotations": {"c": "2"}}, "spec": {"list": [1, 3]}}));
 }
@@ -60,10 +61,16 @@ fn jq_expressions_delete_what_they_select() {
     let object = json!({"spec": {"replicas": 2, "containers": [{"name": "a", "x": 1}, {"name": "b", "x": 2}, {"name": "c", "x": 3}]}});
     for (expression, expected) in [
         (".spec.replicas", json!({"spec": {"containers": [{"name": "a", "x": 1}, {"name": "b", "x": 2}, {"name": "c", "x": 3}]}})),
-        (".spec.containers[] | select(.name == \"b\")", json!({"spec": {"replicas": 2, "containers": [{"name": "a", "x": 1}, {"name": "c", "x": 3}]}})),
+        (
+            ".spec.containers[] | select(.name == \"b\")",
+            json!({"spec": {"replicas": 2, "containers": [{"name": "a", "x": 1}, {"name": "c", "x": 3}]}}),
+        ),
         (".spec.containers[0,2]", json!({"spec": {"replicas": 2, "containers": [{"name": "b", "x": 2}]}})),
         (".spec.containers[1:]", json!({"spec": {"replicas": 2, "containers": [{"name": "a", "x": 1}]}})),
-        (".spec.containers[-1].x", json!({"spec": {"replicas": 2, "containers": [{"name": "a", "x": 1}, {"name": "b", "x": 2}, {"name": "c"}]}})),
+        (
+            ".spec.containers[-1].x",
+            json!({"spec": {"replicas": 2, "containers": [{"name": "a", "x": 1}, {"name": "b", "x": 2}, {"name": "c"}]}}),
+        ),
         (".spec.containers[] | select(.name | IN(\"a\", \"c\"))", json!({"spec": {"replicas": 2, "containers": [{"name": "b", "x": 2}]}})),
         (".spec.nope[]?.x", object.clone()),
         (".spec.nope.deep", object.clone()),
@@ -90,15 +97,21 @@ fn expressions_that_are_no_jq_or_could_run_for_ever_are_errors() {
 #[test]
 fn system_settings_are_united_with_the_application_and_a_split_key_replaces_the_map() {
     let settings = settings(&[
-        ("resource.customizations", "apps/Deployment:\n  ignoreDifferences: |\n    jsonPointers: [/spec/map]\n/ConfigMap:\n  ignoreDifferences: |\n    jsonPointers: [/data/map]\n"),
+        (
+            "resource.customizations",
+            "apps/Deployment:\n  ignoreDifferences: |\n    jsonPointers: [/spec/map]\n/ConfigMap:\n  ignoreDifferences: |\n    jsonPointers: [/data/map]\n",
+        ),
         ("resource.customizations.ignoreDifferences.apps_Deployment", "jsonPointers: [/spec/split]\n"),
         ("resource.customizations.ignoreDifferences.all", "jqPathExpressions: [.metadata.labels.x]\n"),
         ("resource.customizations.health.apps_Deployment", "return {}"),
     ]);
-    let rules = IgnoreRules::compile(Some(&json!([{"group": "apps", "kind": "Deployment", "jsonPointers": ["/spec/app"]}])), &settings).expect("valid");
+    let rules = IgnoreRules::compile(Some(&json!([{"group": "apps", "kind": "Deployment", "jsonPointers": ["/spec/app"]}])), &settings)
+        .expect("valid");
     let deployment = key("apps", "Deployment", "ns", "web");
     let object = json!({"metadata": {"labels": {"x": "1"}}});
-    for (pointer, expected) in [("/spec/app", true), ("/spec/split/below", true), ("/spec/map", false), ("/metadata/labels/x", true), ("/spec", false)] {
+    for (pointer, expected) in
+        [("/spec/app", true), ("/spec/split/below", true), ("/spec/map", false), ("/metadata/labels/x", true), ("/spec", false)]
+    {
         assert_eq!(rules.ignores(&deployment, &object, pointer), expected, "{pointer}");
     }
     assert!(rules.ignores(&key("", "ConfigMap", "ns", "c"), &object, "/data/map"));
@@ -109,8 +122,14 @@ fn system_settings_are_united_with_the_application_and_a_split_key_replaces_the_
 fn compare_options_are_read_with_their_odd_spellings() {
     let read = |text: &str| CompareOptions::from_settings(&settings(&[("resource.compareoptions", text)])).expect("valid");
     assert_eq!(CompareOptions::from_settings(&BTreeMap::new()), Ok(CompareOptions::default()));
-    for (word, expected) in [("all", StatusIgnore::All), ("crd", StatusIgnore::Crd), ("none", StatusIgnore::None), ("off", StatusIgnore::None),
-        ("false", StatusIgnore::None), ("what", StatusIgnore::All)] {
+    for (word, expected) in [
+        ("all", StatusIgnore::All),
+        ("crd", StatusIgnore::Crd),
+        ("none", StatusIgnore::None),
+        ("off", StatusIgnore::None),
+        ("false", StatusIgnore::None),
+        ("what", StatusIgnore::All),
+    ] {
         assert_eq!(read(&format!("ignoreResourceStatusField: {word}")).ignore_status, expected, "{word}");
     }
     assert!(read("ignoreAggregatedRoles: true").ignore_aggregated_roles);
@@ -130,7 +149,8 @@ fn scenario_60_the_live_replicas_are_applied_under_respect_ignore_differences() 
 #[test]
 fn scenario_61_an_ignored_field_that_live_lacks_is_not_applied() {
     let rules = rules(json!([{"group": "apps", "kind": "Deployment", "jsonPointers": ["/metadata/annotations/a"]}]));
-    let deployment = |annotations: Value| json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"annotations": annotations}, "spec": {}});
+    let deployment =
+        |annotations: Value| json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"annotations": annotations}, "spec": {}});
     let applied = rules.respect(&deployment(json!({"a": "1", "b": "2"})), &deployment(json!({"b": "1"})), RespectOptions::default());
     assert_eq!(applied, deployment(json!({"b": "2"})));
 }
@@ -138,7 +158,8 @@ fn scenario_61_an_ignored_field_that_live_lacks_is_not_applied() {
 #[test]
 fn scenario_62_fields_beside_an_ignored_one_keep_the_target_value_where_the_parent_is_replaced() {
     let rules = rules(json!([{"group": "policy", "kind": "PodDisruptionBudget", "jsonPointers": ["/spec/selector/matchLabels/version"]}]));
-    let budget = |labels: Value| json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "spec": {"selector": {"matchLabels": labels}}});
+    let budget =
+        |labels: Value| json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "spec": {"selector": {"matchLabels": labels}}});
     let (target, live) = (budget(json!({"app": "new", "version": "v2"})), budget(json!({"app": "old", "version": "v1", "extra": "x"})));
     let applied = rules.respect(&target, &live, RespectOptions::default());
     assert_eq!(applied, budget(json!({"app": "new", "version": "v1"})));
@@ -149,7 +170,11 @@ fn scenario_62_fields_beside_an_ignored_one_keep_the_target_value_where_the_pare
 #[test]
 fn the_live_status_is_never_applied() {
     let shelf = |spec: Value, status: Value| json!({"apiVersion": "example.test/v1", "kind": "Shelf", "spec": spec, "status": status});
-    let applied = rules(json!([])).respect(&shelf(json!({"a": 1}), json!(null)), &shelf(json!({"a": 2}), json!({"phase": "Old"})), RespectOptions::default());
+    let applied = rules(json!([])).respect(
+        &shelf(json!({"a": 1}), json!(null)),
+        &shelf(json!({"a": 2}), json!({"phase": "Old"})),
+        RespectOptions::default(),
+    );
     assert_eq!(applied["status"], json!(null));
     assert_eq!(applied["spec"], json!({"a": 1}));
 }

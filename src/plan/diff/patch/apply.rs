@@ -8,11 +8,20 @@ use super::{DELETE_PRIMITIVES, DEPTH, DIRECTIVE, PatchError, Place, RETAIN_KEYS,
 use crate::plan::schema::Node;
 
 /// Applies a patch to an object. Directives that find nothing to act on leave what Kubernetes leaves.
-pub(in super::super) fn apply(object: &mut Map<String, Value>, patch: Map<String, Value>, node: Option<Node<'_>>) -> Result<(), PatchError> {
+pub(in super::super) fn apply(
+    object: &mut Map<String, Value>,
+    patch: Map<String, Value>,
+    node: Option<Node<'_>>,
+) -> Result<(), PatchError> {
     merge_map(object, patch, node, DEPTH)
 }
 
-fn merge_map(original: &mut Map<String, Value>, mut patch: Map<String, Value>, node: Option<Node<'_>>, depth: usize) -> Result<(), PatchError> {
+fn merge_map(
+    original: &mut Map<String, Value>,
+    mut patch: Map<String, Value>,
+    node: Option<Node<'_>>,
+    depth: usize,
+) -> Result<(), PatchError> {
     if depth == 0 {
         return Err(PatchError::TooDeep);
     }
@@ -124,7 +133,8 @@ fn merge_list(original: &mut Vec<Value>, patch: Vec<Value>, place: Place<'_>, de
     }
     let Some(key) = place.merge_key() else { return Err(PatchError::MixedList) };
     let element = place.node.and_then(Node::element);
-    let (deletions, changes): (Vec<_>, Vec<_>) = patch.into_iter().partition(|item| item.get(DIRECTIVE).is_some_and(|word| word == "delete"));
+    let (deletions, changes): (Vec<_>, Vec<_>) =
+        patch.into_iter().partition(|item| item.get(DIRECTIVE).is_some_and(|word| word == "delete"));
     let gone: HashSet<String> = deletions.iter().map(|item| identity(item, Some(key))).collect();
     original.retain(|item| !gone.contains(&identity(item, Some(key))));
     let mut places = positions(original, Some(key));

@@ -4,7 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::{DELETE_PRIMITIVES, DEPTH, DIRECTIVE, PatchError, Place, RETAIN_KEYS, SET_ORDER, holds_objects, identity, key_of, positions, printed, sorted_by_key};
+use super::{
+    DELETE_PRIMITIVES, DEPTH, DIRECTIVE, PatchError, Place, RETAIN_KEYS, SET_ORDER, holds_objects, identity, key_of, positions, printed,
+    sorted_by_key,
+};
 use crate::plan::schema::Node;
 
 /// Which half of a difference is left out.

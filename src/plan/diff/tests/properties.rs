@@ -8,15 +8,27 @@ use crate::plan::diff::{IgnoreRules, Tracking};
 
 /// Objects with nested maps, lists and all kinds of plain values, of built-in and unknown kinds.
 fn objects() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![Just(Value::Null), any::<bool>().prop_map(Value::from), any::<i32>().prop_map(Value::from), "[a-z]{0,3}".prop_map(Value::from)];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        "[a-z]{0,3}".prop_map(Value::from)
+    ];
     let tree = leaf.prop_recursive(4, 32, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
-            prop::collection::btree_map("[a-e]{1,2}|name|ports|spec|replicas", inner, 0..5).prop_map(|map| Value::Object(map.into_iter().collect())),
+            prop::collection::btree_map("[a-e]{1,2}|name|ports|spec|replicas", inner, 0..5)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     });
-    let kinds = prop_oneof![Just(("v1", "ConfigMap")), Just(("v1", "Service")), Just(("apps/v1", "Deployment")), Just(("example.test/v1", "Shelf")),
-        Just(("v1", "Secret")), Just(("rbac.authorization.k8s.io/v1", "Role"))];
+    let kinds = prop_oneof![
+        Just(("v1", "ConfigMap")),
+        Just(("v1", "Service")),
+        Just(("apps/v1", "Deployment")),
+        Just(("example.test/v1", "Shelf")),
+        Just(("v1", "Secret")),
+        Just(("rbac.authorization.k8s.io/v1", "Role"))
+    ];
     (kinds, tree.clone(), tree).prop_map(|((version, kind), spec, data)| {
         json!({"apiVersion": version, "kind": kind, "metadata": {"name": "x", "namespace": "ns"}, "spec": spec, "data": data})
     })
@@ -25,7 +37,8 @@ fn objects() -> impl Strategy<Value = Value> {
 /// Objects that fit their types.
 fn readable() -> impl Strategy<Value = Value> {
     let words = || prop::collection::btree_map("[a-z]{1,4}", "[a-z]{1,4}", 0..5);
-    let map = words().prop_map(|data| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "ns"}, "data": data}));
+    let map = words()
+        .prop_map(|data| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "ns"}, "data": data}));
     let deployment = (words(), words(), 0..3, 0..9).prop_map(|(labels, env, replicas, port)| {
         let env: Vec<_> = env.into_iter().map(|(name, value)| json!({"name": name, "value": value})).collect();
         json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x", "namespace": "ns", "labels": labels}, "spec": {
