@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use presync::plan::diff::{CompareOptions, DiffContext, IgnoreRules, Strategy, Tracking, TrackingMethod, diff};
+use presync::argocd::tracking::{Tracking, TrackingMethod};
+use presync::plan::diff::{CompareOptions, DiffContext, IgnoreRules, Strategy, diff};
 use presync::plan::schema::{Schemas, Scope};
 use serde_json::Value;
 
@@ -15,7 +16,7 @@ type Error = Box<dyn std::error::Error>;
 
 fn documents(path: &Path) -> Result<Vec<Value>, Error> {
     let text = fs::read_to_string(path)?;
-    let documents = serde_yaml::Deserializer::from_str(&text).map(|document| serde::Deserialize::deserialize(document));
+    let documents = serde_yaml::Deserializer::from_str(&text).map(serde::Deserialize::deserialize);
     let documents = documents.collect::<Result<Vec<Value>, _>>().map_err(|error| format!("{}: {error}", path.display()))?;
     Ok(documents.into_iter().filter(Value::is_object).collect())
 }
@@ -127,12 +128,14 @@ fn compare(case: &Case) -> Result<(usize, Vec<String>), Error> {
     let mut wrong = Vec::new();
     let mut pairs = 0;
     let rules = IgnoreRules::compile(case.application.pointer("/spec/ignoreDifferences"), &BTreeMap::new())?;
-    let method = match text(&case.settings, "/resourceTrackingMethod") {
-        "label" => TrackingMethod::Label,
-        "annotation+label" => TrackingMethod::AnnotationAndLabel,
-        _ => TrackingMethod::Annotation,
+    let tracking = Tracking {
+        method: TrackingMethod::parse(text(&case.settings, "/resourceTrackingMethod")),
+        label_key: "app.kubernetes.io/instance".to_owned(),
+        installation_id: String::new(),
     };
-    let tracking = Tracking { method, ..Tracking::default() };
+    // A rule on a field that no object has keeps the comparison from taking its short way.
+    let long = serde_json::json!([{"group": "*", "kind": "*", "jsonPointers": ["/none/0"]}]);
+    let long = IgnoreRules::compile(Some(&long), &BTreeMap::new())?;
     let options = CompareOptions::default();
     for recorded in case.expected.pointer("/engine/diff").and_then(Value::as_array).into_iter().flatten() {
         if recorded["target"] != true || recorded["live"] != true {
@@ -153,12 +156,16 @@ fn compare(case: &Case) -> Result<(usize, Vec<String>), Error> {
             server_side_apply: server_side(&case.application, target),
             ignore: &rules,
             tracking: &tracking,
+            shows_foreign_tracking_id: true,
             schemas: &case.schemas,
             ignore_aggregated_roles: options.ignore_aggregated_roles,
             ignore_status: options.ignore_status,
             secret_values_unknown: false,
         };
         let found = diff(target, live, &ctx);
+        if found != diff(target, live, &DiffContext { ignore: &long, ..ctx }) {
+            wrong.push(format!("{at}: the short way differs from the long way"));
+        }
         let paths: Vec<_> = found.fields.iter().map(|field| field.path.clone()).collect();
         let wanted: Vec<_> = recorded["paths"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
         let strategy = if found.strategy == Strategy::StructuredMerge { "structured-merge" } else { "three-way" };

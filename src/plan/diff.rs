@@ -18,18 +18,17 @@ mod tracking;
 
 use std::borrow::Cow;
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub use fields::{FieldChange, REDACTED};
+pub use super::change::FieldChange;
+pub use fields::REDACTED;
 pub use ignore::{CompareOptions, IgnoreError, IgnoreRules, StatusIgnore};
 pub use structured::StructuredError;
-pub use tracking::{Tracking, TrackingMethod};
 
 use super::schema::{Node, Schemas};
+use crate::argocd::names::LAST_APPLIED;
+use crate::argocd::tracking::Tracking;
 use structured::Merge;
-
-const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// What a comparison depends on besides the pair.
 #[derive(Debug, Clone)]
@@ -40,6 +39,10 @@ pub struct DiffContext<'a> {
     pub ignore: &'a IgnoreRules,
     /// How objects are tracked.
     pub tracking: &'a Tracking,
+    /// Another application's tracking id shows as a difference even with an instance label ([`Version::shows_foreign_tracking_id`]).
+    ///
+    /// [`Version::shows_foreign_tracking_id`]: crate::argocd::version::Version::shows_foreign_tracking_id
+    pub shows_foreign_tracking_id: bool,
     /// The types of all kinds.
     pub schemas: &'a Schemas,
     /// `ignoreAggregatedRoles` of argocd-cm.
@@ -51,8 +54,7 @@ pub struct DiffContext<'a> {
 }
 
 /// How a difference was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strategy {
     /// Last-applied, target and live.
     ThreeWay,
@@ -122,7 +124,10 @@ impl Pair {
         let mut live = live.clone();
         let mut target = target.clone();
         convert::to_version_of(&target, &mut live);
-        ctx.tracking.applies(&target, &live).then(|| ctx.tracking.normalize(&target, &mut live));
+        let tracking = tracking::Normaliser { tracking: ctx.tracking, shows_foreign_id: ctx.shows_foreign_tracking_id };
+        if tracking.applies(&target, &live) {
+            tracking.normalize(&target, &mut live);
+        }
         let merge = Merge::root(ctx.schemas.object_type(&target));
         ctx.ignore.remove_managed(&mut target, &mut live, merge);
         for side in [&mut target, &mut live] {

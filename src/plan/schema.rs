@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 pub use check::TypeError;
 use table::Table;
-pub use table::{Field, ListMerge, PatchStrategy, Shape, StructType};
+pub use table::{Field, FieldDefault, ListMerge, PatchStrategy, Shape, StructType};
 
 /// Whether objects of a kind live in a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

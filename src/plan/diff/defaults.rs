@@ -31,17 +31,16 @@ fn walk(node: Node<'_>, value: &mut Value, depth: usize) {
         Value::Object(map) => match node.as_struct() {
             Some(own) => {
                 kinds::apply(&own.name, map);
-                for (name, field) in &own.fields {
-                    match (map.get_mut(name), &field.default) {
-                        (Some(inner), _) if !inner.is_null() && (field.pointer || field.default.is_none() || !is_zero(inner)) => {
-                            if let Some((_, inner_node)) = node.field(name) {
-                                walk(inner_node, inner, depth - 1);
-                            }
-                        }
-                        (_, Some(default)) if field.pointer || !is_zero(default) => {
-                            map.insert(name.clone(), default.clone());
-                        }
-                        _ => {}
+                for default in &own.defaults {
+                    if default.pointer {
+                        set_missing(map, &default.field, default.value.clone());
+                    } else if !is_zero(&default.value) {
+                        set_zero(map, &default.field, default.value.clone());
+                    }
+                }
+                for (name, inner) in map.iter_mut() {
+                    if let Some((_, inner_node)) = node.field(name) {
+                        walk(inner_node, inner, depth - 1);
                     }
                 }
                 core::apply_after_children(&own.name, map);

@@ -1,26 +1,13 @@
 //! Where two states differ: takes normalised live and predicted live, hands on the leaf differences as JSON pointers with both values
 //! and the live owner of the field.
 
-use serde::Serialize;
 use serde_json::Value;
 
 use super::owner::Owners;
+use crate::plan::change::FieldChange;
 
 /// What stands in place of a Secret's value.
 pub const REDACTED: &str = "(redacted)";
-
-/// One field that the sync will change.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FieldChange {
-    /// JSON pointer (RFC 6901); list elements by index. A list whose length changes is one field.
-    pub path: String,
-    /// The value now; `None` if the field is absent.
-    pub live: Option<Value>,
-    /// The value that Argo CD expects after the sync; `None` if the field goes.
-    pub target: Option<Value>,
-    /// The manager that owns the live field.
-    pub owner: Option<String>,
-}
 
 /// Deeper differences are reported as one.
 const DEPTH: usize = 100;

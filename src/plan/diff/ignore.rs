@@ -228,10 +228,8 @@ impl IgnoreRules {
                 Removal::Jq(expression) => expression.remove(object),
             }
         }
-        if drop_status {
-            if let Some(map) = object.as_object_mut() {
-                map.remove("status");
-            }
+        if drop_status && let Some(map) = object.as_object_mut() {
+            map.remove("status");
         }
         if let Some(fields) = known {
             super::normalize::known_types(object, fields);

@@ -165,7 +165,7 @@ fn check_duplicates(value: &Value, merge: Merge<'_>) -> Result<(), StructuredErr
 
 fn merge(live: Option<&Value>, target: &Value, place: Merge<'_>) -> Value {
     match (live, target) {
-        (Some(Value::Object(live)), Value::Object(target)) if !place.atomic_map() && !(live.is_empty() && target.is_empty()) => {
+        (Some(Value::Object(live)), Value::Object(target)) if !(place.atomic_map() || live.is_empty() && target.is_empty()) => {
             let mut merged = live.clone();
             for (key, value) in target {
                 let inner = merge(live.get(key), value, place.field(key));
@@ -200,11 +200,13 @@ fn merge_lists(live: &[Value], target: &[Value], place: Merge<'_>) -> Vec<Value>
     let mut live_items = live_paths.iter().map(String::as_str).zip(live).peekable();
     let mut target_items = target_paths.iter().map(String::as_str).zip(target).peekable();
     loop {
-        if let (Some((left, _)), Some((right, _))) = (live_items.peek(), target_items.peek()) {
-            if left != right && in_target.contains(left) && shared.peek().is_some_and(|next| next != left) {
-                live_items.next();
-                continue;
-            }
+        if let (Some((left, _)), Some((right, _))) = (live_items.peek(), target_items.peek())
+            && left != right
+            && in_target.contains(left)
+            && shared.peek().is_some_and(|next| next != left)
+        {
+            live_items.next();
+            continue;
         }
         match (live_items.peek().copied(), target_items.peek().copied()) {
             (Some((left, _)), Some((right, item))) if left == right => {

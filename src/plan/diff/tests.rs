@@ -2,7 +2,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{DiffContext, IgnoreRules, LAST_APPLIED, ObjectDiff, REDACTED, StatusIgnore, Strategy, Tracking, diff};
+use super::{DiffContext, IgnoreRules, LAST_APPLIED, ObjectDiff, REDACTED, StatusIgnore, Strategy, diff};
+use crate::argocd::settings::Settings;
+use crate::argocd::tracking::Tracking;
 use crate::plan::schema::Schemas;
 
 mod properties;
@@ -11,21 +13,25 @@ fn rules(application: Value) -> IgnoreRules {
     IgnoreRules::compile(Some(&application), &BTreeMap::new()).expect("valid rules")
 }
 
-fn compare_with(target: &Value, live: &Value, rules: &IgnoreRules, tracking: &Tracking, server_side_apply: bool) -> ObjectDiff {
-    let ctx = DiffContext {
-        server_side_apply,
+fn compare_with(target: &Value, live: &Value, rules: &IgnoreRules, server_side_apply: bool) -> ObjectDiff {
+    diff(target, live, &DiffContext { server_side_apply, ..context(rules, &Settings::default().tracking) })
+}
+
+fn context<'a>(rules: &'a IgnoreRules, tracking: &'a Tracking) -> DiffContext<'a> {
+    DiffContext {
+        server_side_apply: false,
         ignore: rules,
         tracking,
+        shows_foreign_tracking_id: true,
         schemas: Schemas::builtin(),
         ignore_aggregated_roles: false,
         ignore_status: StatusIgnore::All,
         secret_values_unknown: false,
-    };
-    diff(target, live, &ctx)
+    }
 }
 
 fn compare(target: &Value, live: &Value) -> ObjectDiff {
-    compare_with(target, live, &IgnoreRules::default(), &Tracking::default(), false)
+    compare_with(target, live, &IgnoreRules::default(), false)
 }
 
 fn paths(found: &ObjectDiff) -> Vec<&str> {
@@ -98,7 +104,7 @@ fn scenario_57_an_unknown_field_is_always_a_difference() {
     let mut target = map.clone();
     target["invalidKey"] = json!(true);
     assert_eq!(paths(&compare(&target, &applied(&map, &json!({})))), ["/invalidKey"]);
-    let found = compare_with(&target, &map, &IgnoreRules::default(), &Tracking::default(), true);
+    let found = compare_with(&target, &map, &IgnoreRules::default(), true);
     assert_eq!(found.error.map(|error| error.to_string()).as_deref(), Some("field not declared in schema: /invalidKey"));
 }
 
@@ -120,7 +126,7 @@ fn scenario_59_ignored_replicas_are_no_difference() {
     let mut live = deployment("1");
     live["spec"]["replicas"] = json!(10);
     let rules = rules(json!([{"group": "apps", "kind": "Deployment", "jsonPointers": ["/spec/replicas"]}]));
-    assert!(!compare_with(&target, &live, &rules, &Tracking::default(), false).modified);
+    assert!(!compare_with(&target, &live, &rules, false).modified);
     assert_eq!(paths(&compare(&target, &live)), ["/spec/replicas"]);
 }
 
@@ -133,8 +139,9 @@ fn scenario_63_an_object_that_moved_to_another_application_differs_from_3_4_on()
     let (target, live) = (map("b:/ConfigMap:ns/c"), map("a:/ConfigMap:ns/c"));
     let found = compare(&target, &live);
     assert_eq!(paths(&found), ["/metadata/annotations/argocd.argoproj.io~1tracking-id"]);
-    let older = Tracking { keeps_foreign_id: false, ..Tracking::default() };
-    assert!(!compare_with(&target, &live, &IgnoreRules::default(), &older, false).modified);
+    let (rules, tracking) = (IgnoreRules::default(), Settings::default().tracking);
+    let older = DiffContext { shows_foreign_tracking_id: false, ..context(&rules, &tracking) };
+    assert!(!diff(&target, &live, &older).modified);
 }
 
 #[test]
@@ -170,16 +177,8 @@ fn values_of_secrets_never_show() {
 #[test]
 fn with_redacted_secrets_only_keys_are_compared() {
     let secret = |data: Value| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": data});
-    let (rules, tracking) = (IgnoreRules::default(), Tracking::default());
-    let ctx = DiffContext {
-        server_side_apply: false,
-        ignore: &rules,
-        tracking: &tracking,
-        schemas: Schemas::builtin(),
-        ignore_aggregated_roles: false,
-        ignore_status: StatusIgnore::All,
-        secret_values_unknown: true,
-    };
+    let (rules, tracking) = (IgnoreRules::default(), Settings::default().tracking);
+    let ctx = DiffContext { secret_values_unknown: true, ..context(&rules, &tracking) };
     let live = secret(json!({"a": null}));
     assert!(!diff(&secret(json!({"a": "YQ=="})), &live, &ctx).modified);
     assert_eq!(paths(&diff(&secret(json!({"a": "YQ==", "b": "YQ=="})), &live, &ctx)), ["/data/b"]);
@@ -204,10 +203,17 @@ fn server_side_apply_removes_only_what_argo_cd_alone_owned() {
     live["metadata"]["managedFields"] = json!([
         {"manager": "argocd-controller", "operation": "Apply", "fieldsV1": {"f:data": {"f:a": {}, "f:b": {}, "f:c": {}}}},
         {"manager": "other", "operation": "Update", "fieldsV1": {"f:data": {"f:c": {}, "f:d": {}}}}]);
-    let found = compare_with(&map(json!({"a": "1"})), &live, &IgnoreRules::default(), &Tracking::default(), true);
+    let found = compare_with(&map(json!({"a": "1"})), &live, &IgnoreRules::default(), true);
     assert_eq!((found.strategy, paths(&found)), (Strategy::StructuredMerge, vec!["/data/b"]));
     let same = map(json!({"a": "1", "b": "2", "c": "3"}));
-    assert!(!compare_with(&same, &live, &IgnoreRules::default(), &Tracking::default(), true).modified);
+    assert!(!compare_with(&same, &live, &IgnoreRules::default(), true).modified);
+}
+
+#[test]
+fn a_context_is_shared_between_threads() {
+    fn shared<T: Send + Sync>(_: &T) {}
+    let (rules, tracking) = (IgnoreRules::default(), Settings::default().tracking);
+    shared(&context(&rules, &tracking));
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn metadata(table: &mut Table) -> Shape {
         };
         (name.clone(), Field { shape: inner, ..field.clone() })
     });
-    let copied = StructType { name: meta.name.clone(), fields: fields.collect(), atomic: false, open: false };
+    let copied = StructType { name: meta.name.clone(), fields: fields.collect(), ..StructType::default() };
     table.types.push(copied);
     Shape::Struct(table.types.len() - 1)
 }
@@ -104,7 +104,7 @@ fn object(schema: &Value, table: &mut Table, depth: usize, open: bool) -> Shape 
         (name.clone(), field)
     });
     let fields = fields.collect();
-    struct_shape(StructType { name: String::new(), fields, atomic: false, open }, table)
+    struct_shape(StructType { fields, open, ..StructType::default() }, table)
 }
 
 fn struct_shape(own: StructType, table: &mut Table) -> Shape {

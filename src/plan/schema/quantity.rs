@@ -42,10 +42,10 @@ pub fn canonical_text(text: &str) -> Option<Cow<'_, str>> {
     let whole_digits = if stripped.is_empty() { "0" } else { stripped };
     let digits = format!("{whole_digits}{fraction}");
     let scale = i32::try_from(fraction.len()).ok()?;
-    if let Some(kept) = kept_as_written(&digits, fraction, exponent, format) {
-        if kept {
-            return Some(Cow::Borrowed(text));
-        }
+    if let Some(kept) = kept_as_written(&digits, fraction, exponent, format)
+        && kept
+    {
+        return Some(Cow::Borrowed(text));
     }
     let Ok(mut mantissa) = digits.parse::<i128>() else { return Some(Cow::Borrowed(text)) };
     if mantissa == 0 {

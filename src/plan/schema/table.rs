@@ -1,6 +1,6 @@
 //! The table of types in memory: takes the generated JSON, hands on structs, fields, shapes and merge rules by kind.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -79,6 +79,17 @@ pub struct Field {
     pub default: Option<Value>,
 }
 
+/// A default that a marker states.
+#[derive(Debug, Clone)]
+pub struct FieldDefault {
+    /// JSON name of the field.
+    pub field: String,
+    /// A Go pointer: only an absent value is replaced, not a zero one.
+    pub pointer: bool,
+    /// The value.
+    pub value: Value,
+}
+
 /// A struct.
 #[derive(Debug, Clone, Default)]
 pub struct StructType {
@@ -86,6 +97,8 @@ pub struct StructType {
     pub name: String,
     /// By JSON name.
     pub fields: HashMap<String, Field>,
+    /// The defaults of its fields, by name.
+    pub defaults: Vec<FieldDefault>,
     /// Server-side apply takes it as one value.
     pub atomic: bool,
     /// It may hold fields that are not named (`x-kubernetes-preserve-unknown-fields`).
@@ -143,10 +156,10 @@ impl Table {
     pub(super) fn builtin() -> Table {
         #[derive(Deserialize)]
         struct Data {
-            groups: HashMap<String, String>,
-            atomic: Vec<String>,
-            kinds: HashMap<String, HashMap<String, String>>,
-            types: HashMap<String, HashMap<String, HashMap<String, String>>>,
+            groups: BTreeMap<String, String>,
+            atomic: BTreeSet<String>,
+            kinds: BTreeMap<String, BTreeMap<String, String>>,
+            types: BTreeMap<String, BTreeMap<String, BTreeMap<String, String>>>,
         }
         #[allow(clippy::expect_used, reason = "the text is compiled in and every test reads it")]
         let data: Data = serde_json::from_str(include_str!("builtin-schema.json")).expect("the generated table is valid");
@@ -161,8 +174,15 @@ impl Table {
         let mut index = 0;
         for (package, structs) in &data.types {
             for fields in structs.values() {
-                let fields = fields.iter().map(|(name, code)| (name.clone(), field(code, package, &table.named))).collect();
+                let read: Vec<_> = fields.iter().map(|(name, code)| (name.clone(), field(code, package, &table.named))).collect();
+                let defaults = read.iter().filter_map(|(name, field)| {
+                    let value = field.default.clone()?;
+                    Some(FieldDefault { field: name.clone(), pointer: field.pointer, value })
+                });
+                let defaults = defaults.collect();
+                let fields = read.into_iter().collect();
                 if let Some(slot) = table.types.get_mut(index) {
+                    slot.defaults = defaults;
                     slot.fields = fields;
                     slot.atomic = data.atomic.contains(&slot.name);
                 }

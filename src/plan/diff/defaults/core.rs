@@ -104,10 +104,10 @@ fn phase(map: &mut Map<String, Value>, phase: &str) {
 fn namespace(map: &mut Map<String, Value>) {
     let Some(metadata) = map.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     let name = text_at(metadata, "name").to_owned();
-    if !name.is_empty() {
-        if let Some(labels) = object_at(metadata, "labels") {
-            labels.insert("kubernetes.io/metadata.name".to_owned(), Value::String(name));
-        }
+    if !name.is_empty()
+        && let Some(labels) = object_at(metadata, "labels")
+    {
+        labels.insert("kubernetes.io/metadata.name".to_owned(), Value::String(name));
     }
     phase(map, "Active");
 }
@@ -170,7 +170,7 @@ fn pull_policy(image: &str) -> &'static str {
     let last = name.rsplit('/').next().unwrap_or(name);
     let readable = !image.is_empty() && !image.chars().any(|c| c.is_whitespace() || c.is_ascii_uppercase() && !last.contains(':'));
     match last.split_once(':') {
-        Some((_, tag)) if tag == "latest" => "Always",
+        Some((_, "latest")) => "Always",
         Some(_) => "IfNotPresent",
         None if digest || !readable => "IfNotPresent",
         None => "Always",

@@ -40,11 +40,11 @@ fn apps(kind: &str, map: &mut Map<String, Value>) {
             set_missing(spec, "replicas", 1);
             if let Some(strategy) = object_at(spec, "strategy") {
                 set_zero(strategy, "type", "RollingUpdate");
-                if text_at(strategy, "type") == "RollingUpdate" {
-                    if let Some(rolling) = object_at(strategy, "rollingUpdate") {
-                        set_missing(rolling, "maxUnavailable", "25%");
-                        set_missing(rolling, "maxSurge", "25%");
-                    }
+                if text_at(strategy, "type") == "RollingUpdate"
+                    && let Some(rolling) = object_at(strategy, "rollingUpdate")
+                {
+                    set_missing(rolling, "maxUnavailable", "25%");
+                    set_missing(rolling, "maxSurge", "25%");
                 }
             }
             set_missing(spec, "revisionHistoryLimit", 10);
@@ -53,11 +53,11 @@ fn apps(kind: &str, map: &mut Map<String, Value>) {
         "DaemonSet" => {
             if let Some(strategy) = object_at(spec, "updateStrategy") {
                 set_zero(strategy, "type", "RollingUpdate");
-                if text_at(strategy, "type") == "RollingUpdate" {
-                    if let Some(rolling) = object_at(strategy, "rollingUpdate") {
-                        set_missing(rolling, "maxUnavailable", 1);
-                        set_missing(rolling, "maxSurge", 0);
-                    }
+                if text_at(strategy, "type") == "RollingUpdate"
+                    && let Some(rolling) = object_at(strategy, "rollingUpdate")
+                {
+                    set_missing(rolling, "maxUnavailable", 1);
+                    set_missing(rolling, "maxSurge", 0);
                 }
             }
             set_missing(spec, "revisionHistoryLimit", 10);
@@ -80,10 +80,10 @@ fn stateful_set(spec: &mut Map<String, Value>) {
             strategy.insert("type".to_owned(), json!("RollingUpdate"));
             set_missing(strategy, "rollingUpdate", json!({}));
         }
-        if text_at(strategy, "type") == "RollingUpdate" {
-            if let Some(rolling) = strategy.get_mut("rollingUpdate").and_then(Value::as_object_mut) {
-                set_missing(rolling, "partition", 0);
-            }
+        if text_at(strategy, "type") == "RollingUpdate"
+            && let Some(rolling) = strategy.get_mut("rollingUpdate").and_then(Value::as_object_mut)
+        {
+            set_missing(rolling, "partition", 0);
         }
     }
     if let Some(retention) = object_at(spec, "persistentVolumeClaimRetentionPolicy") {

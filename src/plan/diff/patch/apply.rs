@@ -95,10 +95,10 @@ fn merge_ordered(
     depth: usize,
 ) -> Result<(), PatchError> {
     let place = Place::of(node, field);
-    if let Some(Value::Array(deleted)) = patch.remove(&format!("{DELETE_PRIMITIVES}{field}")) {
-        if let Some(Value::Array(items)) = original.get_mut(field) {
-            items.retain(|item| !deleted.contains(item));
-        }
+    if let Some(Value::Array(deleted)) = patch.remove(&format!("{DELETE_PRIMITIVES}{field}"))
+        && let Some(Value::Array(items)) = original.get_mut(field)
+    {
+        items.retain(|item| !deleted.contains(item));
     }
     let changes = match patch.remove(field) {
         Some(Value::Array(items)) => Some(items),

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{applied, compare, compare_with, overlay, rules};
-use crate::plan::diff::{IgnoreRules, Tracking};
+use crate::plan::diff::IgnoreRules;
 
 /// Objects with nested maps, lists and all kinds of plain values, of built-in and unknown kinds.
 fn objects() -> impl Strategy<Value = Value> {
@@ -51,13 +51,13 @@ fn readable() -> impl Strategy<Value = Value> {
 proptest! {
     #[test]
     fn an_object_never_differs_from_itself(object in objects(), server_side in any::<bool>()) {
-        let found = compare_with(&object, &object, &IgnoreRules::default(), &Tracking::default(), server_side);
+        let found = compare_with(&object, &object, &IgnoreRules::default(), server_side);
         prop_assert!(!found.modified || found.error.is_some(), "{:?}", found.fields);
     }
 
     #[test]
     fn a_comparison_gives_the_same_answer_each_time(target in objects(), live in objects(), server_side in any::<bool>()) {
-        let run = || compare_with(&target, &live, &IgnoreRules::default(), &Tracking::default(), server_side);
+        let run = || compare_with(&target, &live, &IgnoreRules::default(), server_side);
         prop_assert_eq!(run(), run());
     }
 
@@ -77,7 +77,7 @@ proptest! {
         // A rule on a field that nothing has forces the long way.
         let long = rules(json!([{"group": "*", "kind": "*", "jsonPointers": ["/none/0"]}]));
         let quick = compare(&target, &live);
-        let slow = compare_with(&target, &live, &long, &Tracking::default(), false);
+        let slow = compare_with(&target, &live, &long, false);
         prop_assert_eq!(quick, slow);
     }
 }
