@@ -4,8 +4,10 @@
 
 mod assemble;
 mod builtin;
+pub mod capture;
 pub mod clusters;
 pub mod error;
+pub mod file;
 mod index;
 mod intern;
 pub mod kinds;
@@ -14,12 +16,18 @@ pub mod live;
 pub mod load;
 pub mod owners;
 mod peek;
+pub mod redact;
 mod settings;
+pub mod summary;
 
 pub use assemble::AssumedObject;
+pub use capture::Capture;
 pub use clusters::{ClusterError, ClusterInfo};
 pub use error::SnapshotError;
+pub use file::{Provenance, write};
 pub use kinds::{ApiResource, Scope, Serves};
 pub use live::{LiveObject, LiveState, SnapshotSource};
-pub use load::load;
+pub use load::{Input, load, load_inputs};
 pub use owners::Owner;
+pub use redact::{REDACTED, is_redacted};
+pub use summary::{ClusterSummary, Summary, summary};

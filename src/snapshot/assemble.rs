@@ -83,11 +83,13 @@ impl Default for LiveState {
 pub(super) fn assemble(mut parts: Parts) -> LiveState {
     let raw = std::mem::take(&mut parts.objects);
     let peeks: Vec<Result<Peek<'_>, String>> = raw.par_iter().with_min_len(CHUNK).map(|raw| peek(&raw.body)).collect();
-    let settings = {
+    let known_settings = {
         let in_cluster = raw.iter().zip(&peeks).filter(|(raw, _)| &*raw.cluster == IN_CLUSTER_SERVER);
         let config_maps = in_cluster.filter_map(|(raw, peek)| peek.as_ref().ok().map(|peek| (&raw.body, peek)));
         std::mem::take(&mut parts.stated).settings(config_maps, &mut parts.incomplete)
     };
+    let knows_argocd = known_settings.is_some();
+    let settings = known_settings.unwrap_or_default();
     let made: Vec<(Vec<LiveObject>, Vec<String>)> = raw
         .par_chunks(CHUNK)
         .zip(peeks.par_chunks(CHUNK))
@@ -109,7 +111,7 @@ pub(super) fn assemble(mut parts: Parts) -> LiveState {
         objects.extend(some);
         parts.incomplete.extend(unreadable);
     }
-    build(objects, settings, parts)
+    LiveState { knows_argocd, ..build(objects, settings, parts) }
 }
 
 fn peek(body: &Body) -> Result<Peek<'_>, String> {
@@ -129,11 +131,8 @@ fn without_position(error: &serde_json::Error) -> String {
 fn live_object(raw: &Raw, peek: &Peek<'_>, settings: &Settings, interner: &mut Interner) -> Result<LiveObject, String> {
     let (group, version) = split_api_version(&peek.api_version);
     let metadata = &peek.metadata;
-    if peek.kind.is_empty() || metadata.name.is_empty() {
-        let missing = if peek.kind.is_empty() { "kind" } else { "metadata.name" };
-        let known = [&peek.api_version, &peek.kind, &metadata.namespace, &metadata.name];
-        let known: Vec<&str> = known.into_iter().map(|text| &**text).filter(|text| !text.is_empty()).collect();
-        return Err(format!("an object without {missing} was left out ({})", known.join(" ")));
+    if let Some(why) = peek.why_nameless() {
+        return Err(why);
     }
     let instance = settings.tracking.instance_from(|name| metadata.labels.get(name), |name| metadata.annotations.get(name));
     Ok(LiveObject {
@@ -181,7 +180,7 @@ fn build(mut objects: Vec<LiveObject>, settings: Settings, parts: Parts) -> Live
         }
     }
     indexes.sort_by(|a, b| a.server.cmp(&b.server));
-    LiveState { settings, clusters, sources, incomplete, assumed: false, objects, indexes }
+    LiveState { settings, knows_argocd: false, clusters, sources, incomplete, assumed: false, objects, indexes }
 }
 
 /// Of objects with the same key the last one stays; it is said where they differ.

@@ -22,6 +22,13 @@ pub enum SnapshotError {
         /// The folder.
         path: String,
     },
+    /// A file whose documents are no Kubernetes objects.
+    #[error("nothing in {path} is a Kubernetes object with kind and name")]
+    #[diagnostic(code(presync::snapshot::no_objects), help("give a snapshot file, or what `kubectl get -o yaml` or `-o json` printed"))]
+    NoObjects {
+        /// The file.
+        path: String,
+    },
     /// A text is no YAML or JSON.
     #[error("{path}:{line}: {message}")]
     #[diagnostic(

@@ -115,6 +115,8 @@ pub struct SnapshotSource {
 #[derive(Debug)]
 pub struct LiveState {
     pub(super) settings: Settings,
+    /// Whether anything said something about Argo CD; else the settings are guessed.
+    pub(super) knows_argocd: bool,
     pub(super) clusters: Clusters,
     pub(super) sources: Vec<SnapshotSource>,
     pub(super) incomplete: Vec<String>,

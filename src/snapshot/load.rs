@@ -2,104 +2,236 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use serde_json::Value;
 
 use super::assemble::{Parts, Raw, assemble};
-use super::clusters::trim_server;
+use super::clusters::{ClusterInfo, trim_server};
 use super::error::SnapshotError;
+use super::file::{self, Contents};
 use super::kubectl::{self, Batch, SyntaxError};
 use super::live::{Body, LiveState, SnapshotSource};
-use super::settings::SettingsFile;
+use super::settings::{SettingsFile, Stated};
 use crate::argocd::names::IN_CLUSTER_SERVER;
 
 /// Name of the file beside objects that says what they do not.
 const SETTINGS_FILE: &str = "settings.yaml";
 /// Endings of the files that are read in a folder.
 const ENDINGS: [&str; 5] = ["yaml", "yml", "json", "jsonl", "zst"];
+/// Endings of the files that can only be snapshots.
+const SNAPSHOT_ENDINGS: [&str; 2] = [".jsonl", ".zst"];
+/// The source that means standard input.
+const STANDARD_INPUT: &str = "-";
 
-/// Loads live state from files and folders.
+/// A source of live state.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// A file or folder.
+    Path(PathBuf),
+    /// The bytes of a file, and what to call it.
+    Bytes {
+        /// Name for reports and errors.
+        name: String,
+        /// Content.
+        bytes: Vec<u8>,
+    },
+}
+
+/// Loads live state from files and folders; `-` is standard input.
+///
+/// # Errors
+/// As [`load_inputs`].
+pub fn load<S: AsRef<str>>(sources: &[S]) -> Result<LiveState, SnapshotError> {
+    let mut inputs = Vec::new();
+    for source in sources.iter().map(AsRef::as_ref) {
+        inputs.push(if source == STANDARD_INPUT {
+            let (name, mut bytes) = ("standard input".to_owned(), Vec::new());
+            std::io::stdin().read_to_end(&mut bytes).map_err(|source| SnapshotError::Io { path: name.clone(), source })?;
+            Input::Bytes { name, bytes }
+        } else {
+            Input::Path(source.into())
+        });
+    }
+    load_inputs(inputs)
+}
+
+/// Loads live state: snapshot files, or what kubectl printed. Secret values of the latter are dropped at once.
 ///
 /// # Errors
 /// Where a source cannot be read, is no YAML or JSON, or is a damaged snapshot. Single objects that cannot be understood are no error:
 /// [`LiveState::incomplete`] lists them.
-pub fn load<S: AsRef<str>>(sources: &[S]) -> Result<LiveState, SnapshotError> {
-    let mut parts = Parts::default();
-    for source in sources {
-        add_path(&mut parts, source.as_ref())?;
+pub fn load_inputs(inputs: Vec<Input>) -> Result<LiveState, SnapshotError> {
+    let mut loading = Loading::default();
+    for input in inputs {
+        match input {
+            Input::Path(path) if path.is_dir() => loading.add_folder(&path)?,
+            Input::Path(path) => {
+                let bytes = read(&path)?;
+                loading.add_file(&path.display().to_string(), bytes)?;
+            }
+            Input::Bytes { name, bytes } => loading.add_file(&name, bytes)?,
+        }
     }
-    Ok(assemble(parts))
+    Ok(assemble(loading.parts))
 }
 
-fn add_path(parts: &mut Parts, source: &str) -> Result<(), SnapshotError> {
-    let path = Path::new(source);
-    let files = if path.is_dir() { files_in(path)? } else { vec![path.to_owned()] };
-    if files.is_empty() {
-        return Err(SnapshotError::Empty { path: source.to_owned() });
+/// What has been loaded so far.
+#[derive(Default)]
+struct Loading {
+    parts: Parts,
+    /// The first source that holds objects of a cluster.
+    covered: BTreeMap<Arc<str>, String>,
+}
+
+/// A file, understood.
+enum File {
+    Snapshot(String, Contents),
+    Objects(Vec<Batch>),
+}
+
+impl Loading {
+    fn add_file(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), SnapshotError> {
+        match understand(name, bytes)? {
+            File::Snapshot(name, contents) => self.add_snapshot(&name, contents),
+            File::Objects(batches)
+                if batches.iter().all(|batch| batch.items.is_empty()) && batches.iter().any(|batch| !batch.left_out.is_empty()) =>
+            {
+                return Err(SnapshotError::NoObjects { path: name.to_owned() });
+            }
+            File::Objects(batches) => self.add_objects(name, &SettingsFile::default(), batches),
+        }
+        Ok(())
     }
-    let (settings, files): (Vec<_>, Vec<_>) =
-        files.into_iter().partition(|file| path.is_dir() && file.file_name().is_some_and(|name| name == SETTINGS_FILE));
-    let mut about = SettingsFile::default();
-    if let Some(file) = settings.first() {
-        about = read_settings(file)?;
+
+    fn add_folder(&mut self, folder: &Path) -> Result<(), SnapshotError> {
+        let name = folder.display().to_string();
+        let settings = folder.join(SETTINGS_FILE);
+        let mut files = files_in(folder)?;
+        files.retain(|file| *file != settings);
+        if files.is_empty() {
+            return Err(SnapshotError::Empty { path: name });
+        }
+        let about = if settings.is_file() { read_settings(&settings)? } else { SettingsFile::default() };
+        let understood =
+            files.par_iter().map(|file| understand(&file.display().to_string(), read(file)?)).collect::<Result<Vec<_>, _>>()?;
+        let mut objects = Vec::new();
+        for file in understood {
+            match file {
+                File::Snapshot(name, contents) => self.add_snapshot(&name, contents),
+                File::Objects(batches) => objects.extend(batches),
+            }
+        }
+        if !objects.is_empty() || settings.is_file() {
+            self.add_objects(&name, &about, objects);
+        }
+        Ok(())
     }
-    let batches = files.par_iter().map(|file| read_objects(file)).collect::<Result<Vec<_>, _>>()?;
-    add_batches(parts, source, about, batches);
-    Ok(())
+
+    fn add_snapshot(&mut self, name: &str, contents: Contents) {
+        let Contents { header, text, objects, digest } = contents;
+        let cluster = objects.first().map(|(cluster, _)| cluster.to_string());
+        let cluster = cluster.or_else(|| header.clusters.first().map(|cluster| cluster.server.clone())).unwrap_or_default();
+        self.parts.sources.push(SnapshotSource {
+            source: name.to_owned(),
+            captured_at: header.captured_at,
+            cluster,
+            objects: objects.len(),
+            digest: Some(digest),
+        });
+        self.parts.incomplete.extend(header.incomplete);
+        self.cover(name, objects.iter().map(|(cluster, _)| cluster));
+        let raw = objects.into_iter().map(|(cluster, range)| Raw { cluster, body: Body::text(text.clone(), range) });
+        self.parts.objects.extend(raw);
+        self.parts.clusters.extend(header.clusters.into_iter().map(|cluster| ClusterInfo {
+            server: trim_server(&cluster.server).into(),
+            name: cluster.name.as_str().into(),
+            kubernetes_version: cluster.kubernetes_version,
+            api_resources: cluster.api_resources,
+            ..ClusterInfo::default()
+        }));
+        let argocd = header.argocd.unwrap_or_default();
+        let stated = Stated { version: argocd.version, namespace: argocd.namespace, entries: argocd.settings };
+        self.parts.stated.merge(stated, name, &mut self.parts.incomplete);
+    }
+
+    fn add_objects(&mut self, name: &str, about: &SettingsFile, batches: Vec<Batch>) {
+        let own: Arc<str> = about.cluster.as_deref().map_or(IN_CLUSTER_SERVER, trim_server).into();
+        let servers: BTreeMap<&str, Arc<str>> =
+            about.clusters.iter().map(|(name, server)| (name.as_str(), Arc::from(trim_server(server)))).collect();
+        let before = self.parts.objects.len();
+        for batch in batches {
+            self.parts.incomplete.extend(batch.left_out);
+            let arena = Arc::new(batch.text);
+            for item in batch.items {
+                let cluster = match item.cluster.as_deref() {
+                    None => &own,
+                    Some(cluster) => match servers.get(cluster) {
+                        Some(server) => server,
+                        None => {
+                            let why = format!("{name}: an object names the cluster {cluster}, which settings.yaml does not list");
+                            self.parts.incomplete.push(why);
+                            continue;
+                        }
+                    },
+                };
+                self.parts.objects.push(Raw { cluster: cluster.clone(), body: Body::text(arena.clone(), item.range) });
+            }
+        }
+        let new = self.parts.objects.get(before..).unwrap_or_default();
+        let clusters: Vec<Arc<str>> = new.iter().map(|raw| raw.cluster.clone()).collect();
+        self.parts.sources.push(SnapshotSource {
+            source: name.to_owned(),
+            captured_at: about.captured_at.clone(),
+            cluster: own.to_string(),
+            objects: new.len(),
+            digest: None,
+        });
+        self.cover(name, clusters.iter());
+        self.parts.clusters.extend(about.statements(&own));
+        self.parts.stated.merge(about.stated.clone(), name, &mut self.parts.incomplete);
+    }
+
+    /// Notes that a source holds objects of clusters, and says where another one does as well.
+    fn cover<'a>(&mut self, name: &str, clusters: impl Iterator<Item = &'a Arc<str>>) {
+        let clusters: std::collections::BTreeSet<&Arc<str>> = clusters.collect();
+        for cluster in clusters {
+            match self.covered.get(cluster) {
+                None => drop(self.covered.insert(cluster.clone(), name.to_owned())),
+                Some(first) => {
+                    self.parts.incomplete.push(format!("{first} and {name} both hold objects of {cluster}; the last one counts"))
+                }
+            }
+        }
+    }
+}
+
+fn understand(name: &str, bytes: Vec<u8>) -> Result<File, SnapshotError> {
+    if file::is_snapshot(&bytes) {
+        return file::read(name, bytes).map(|contents| File::Snapshot(name.to_owned(), contents));
+    }
+    if SNAPSHOT_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+        let why = "it does not start as a snapshot does".to_owned();
+        return Err(SnapshotError::Damaged { path: name.to_owned(), why });
+    }
+    kubectl::read(&bytes).map(File::Objects).map_err(|error| syntax(name, error))
 }
 
 fn read_settings(file: &Path) -> Result<SettingsFile, SnapshotError> {
-    let bytes = read(file)?;
-    let documents = kubectl::documents(&bytes).map_err(|error| syntax(file, error))?;
-    let settings = SettingsFile::read(documents.first().unwrap_or(&serde_json::Value::Null));
-    settings.map_err(|message| SnapshotError::Settings { path: file.display().to_string(), message })
-}
-
-fn read_objects(file: &Path) -> Result<Batch, SnapshotError> {
-    kubectl::read(&read(file)?).map_err(|error| syntax(file, error))
+    let name = file.display().to_string();
+    let documents = kubectl::documents(&read(file)?).map_err(|error| syntax(&name, error))?;
+    SettingsFile::read(documents.first().unwrap_or(&Value::Null)).map_err(|message| SnapshotError::Settings { path: name, message })
 }
 
 fn read(file: &Path) -> Result<Vec<u8>, SnapshotError> {
     fs::read(file).map_err(|source| SnapshotError::Io { path: file.display().to_string(), source })
 }
 
-fn syntax(file: &Path, error: SyntaxError) -> SnapshotError {
-    SnapshotError::Syntax { path: file.display().to_string(), line: error.line, message: error.message }
-}
-
-fn add_batches(parts: &mut Parts, source: &str, about: SettingsFile, batches: Vec<Batch>) {
-    let own: Arc<str> = about.cluster.as_deref().map_or(IN_CLUSTER_SERVER, trim_server).into();
-    let servers: BTreeMap<&str, Arc<str>> =
-        about.clusters.iter().map(|(name, server)| (name.as_str(), Arc::from(trim_server(server)))).collect();
-    let mut count = 0;
-    for batch in batches {
-        let arena = Arc::new(batch.text);
-        for item in batch.items {
-            let cluster = match item.cluster.as_deref() {
-                None => own.clone(),
-                Some(name) => match servers.get(name) {
-                    Some(server) => server.clone(),
-                    None => {
-                        parts.incomplete.push(format!("{source}: an object names the cluster {name}, which settings.yaml does not list"));
-                        continue;
-                    }
-                },
-            };
-            parts.objects.push(Raw { cluster, body: Body::text(arena.clone(), item.range) });
-            count += 1;
-        }
-    }
-    parts.clusters.extend(about.statements(&own));
-    parts.sources.push(SnapshotSource {
-        source: source.to_owned(),
-        captured_at: about.captured_at,
-        cluster: own.to_string(),
-        objects: count,
-        digest: None,
-    });
-    parts.stated.merge(about.stated, source, &mut parts.incomplete);
+fn syntax(name: &str, error: SyntaxError) -> SnapshotError {
+    SnapshotError::Syntax { path: name.to_owned(), line: error.line, message: error.message }
 }
 
 /// The files of a folder and its folders that may hold objects, sorted. Hidden ones are left out, and links to folders are not followed.
@@ -176,6 +308,41 @@ mod tests {
         let state = load_folder(&[("objects.yaml", OBJECTS)]).unwrap();
         assert_eq!(state.all().len(), 1);
         assert!(state.incomplete()[0].contains("eu-1"));
+    }
+
+    #[test]
+    fn a_file_without_any_object_is_an_error() {
+        let folder = folder(&[("values.yaml", "image: x"), ("list.json", r#"{"kind": "List", "apiVersion": "v1", "items": []}"#)]);
+        let load_file = |name: &str| load_inputs(vec![Input::Path(folder.path().join(name))]);
+        assert!(matches!(load_file("values.yaml"), Err(SnapshotError::NoObjects { .. })));
+        assert!(load_file("list.json").unwrap().all().is_empty());
+    }
+
+    #[test]
+    fn two_sources_with_the_same_cluster_are_merged_and_said() {
+        let one = folder(&[("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm, namespace: shop}\ndata: {a: first}\n")]);
+        let two = folder(&[("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm, namespace: shop}\ndata: {a: second}\n")]);
+        let state = load(&[one.path().to_str().unwrap(), two.path().to_str().unwrap()]).unwrap();
+        assert_eq!(state.all()[0].object()["data"]["a"], "second");
+        assert_eq!((state.sources().len(), state.incomplete().len()), (2, 2));
+    }
+
+    #[test]
+    fn a_settings_file_can_say_which_cluster_the_objects_are_from() {
+        let state = load_folder(&[
+            ("settings.yaml", "cluster: https://eu-1.example.test/\n"),
+            ("a.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n"),
+        ]);
+        assert_eq!(&*state.unwrap().all()[0].cluster, "https://eu-1.example.test");
+    }
+
+    #[test]
+    fn no_error_repeats_what_a_file_holds() {
+        for text in ["a: *canary", "--- canary", "a: !!int canary", "password: 'canary", "{\"a\": canary", "a: .inf # canary"] {
+            let error = load_inputs(vec![Input::Bytes { name: "x".into(), bytes: text.into() }]).unwrap_err();
+            let shown = format!("{error} {error:?} {:?}", miette::Report::new(error));
+            assert!(!shown.contains("canary"), "{text}: {shown}");
+        }
     }
 
     #[test]

@@ -63,6 +63,20 @@ impl<'a> Peek<'a> {
     }
 }
 
+impl Peek<'_> {
+    /// Why the object cannot be kept: it does not say what it is.
+    pub(super) fn why_nameless(&self) -> Option<String> {
+        let missing = match (self.kind.is_empty(), self.metadata.name.is_empty()) {
+            (false, false) => return None,
+            (true, _) => "kind",
+            (false, true) => "metadata.name",
+        };
+        let known = [&self.api_version, &self.kind, &self.metadata.namespace, &self.metadata.name];
+        let known: Vec<&str> = known.into_iter().map(|text| &**text).filter(|text| !text.is_empty()).collect();
+        Some(format!("an object without {missing} was left out ({})", known.join(" ")))
+    }
+}
+
 impl<'a> Record<'a> for Peek<'a> {
     fn field<A: MapAccess<'a>>(&mut self, name: &str, map: &mut A) -> Result<(), A::Error> {
         match name {

@@ -50,7 +50,7 @@ impl Stated {
         }
     }
 
-    /// The settings: a live `argocd-cm` decides what it can, the rest is as stated.
+    /// The settings: a live `argocd-cm` decides what it can, the rest is as stated. `None` where nothing is known of an Argo CD.
     pub(super) fn settings<'a>(self, objects: impl Iterator<Item = (&'a Body, &'a Peek<'a>)>, incomplete: &mut Vec<String>) -> Settings {
         let is_config = |peek: &Peek<'_>| {
             peek.kind == "ConfigMap"
@@ -60,6 +60,9 @@ impl Stated {
         };
         let found: BTreeMap<&str, &Body> =
             objects.filter(|(_, peek)| is_config(peek)).map(|(body, peek)| (&*peek.metadata.namespace, body)).collect();
+        if found.is_empty() && self == Self::default() {
+            return None;
+        }
         let namespace = match &self.namespace {
             Some(namespace) => namespace.clone(),
             None if found.is_empty() || found.contains_key("argocd") => "argocd".to_owned(),
@@ -75,7 +78,7 @@ impl Stated {
             let data = config.get("data").and_then(Value::as_object).into_iter().flatten();
             entries.extend(data.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))));
         }
-        Settings::new(self.version.as_deref().and_then(Version::parse), &namespace, entries)
+        Some(Settings::new(self.version.as_deref().and_then(Version::parse), &namespace, entries))
     }
 }
 
@@ -190,7 +193,7 @@ mod tests {
         assert_eq!(file.captured_at.as_deref(), Some("2026-11-30T04:00:00Z"));
         assert_eq!(file.api_resources.as_ref().map(Vec::len), Some(2));
         assert_eq!(&*file.statements("https://x")[0].server, "https://eu-1.example.test");
-        let settings = file.stated.settings(std::iter::empty(), &mut Vec::new());
+        let settings = file.stated.settings(std::iter::empty(), &mut Vec::new()).unwrap();
         assert_eq!(settings.tracking.method, TrackingMethod::Label);
         assert_eq!((settings.tracking.label_key.as_str(), settings.tracking.installation_id.as_str()), ("team/app", "i1"));
         assert!(settings.filter.excludes("", "Pod", "https://x"));

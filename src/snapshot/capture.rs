@@ -1,0 +1,61 @@
+//! Live state made from objects that were read one by one, as from an API server.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::assemble::{Parts, Raw, assemble};
+use super::clusters::ClusterInfo;
+use super::kubectl::Batch;
+use super::live::{Body, LiveState};
+use super::settings::Stated;
+
+/// Collects objects and what else is known about their clusters. Secret values are dropped as an object is added.
+#[derive(Debug, Default)]
+pub struct Capture {
+    /// The clusters.
+    pub clusters: Vec<ClusterInfo>,
+    /// Argo CD's version, as it states it.
+    pub argocd_version: Option<String>,
+    /// The namespace Argo CD runs in.
+    pub argocd_namespace: Option<String>,
+    /// Entries of `argocd-cm`; those of a live `argocd-cm` among the objects win.
+    pub settings: BTreeMap<String, String>,
+    /// What could not be listed, and why.
+    pub incomplete: Vec<String>,
+    batches: BTreeMap<Arc<str>, Vec<Batch>>,
+}
+
+/// How many bytes of objects stand in one text.
+const BATCH_BYTES: usize = 16 << 20;
+
+impl Capture {
+    /// Adds an object of a cluster, given by its server URL.
+    pub fn add(&mut self, cluster: &str, object: Value) {
+        let batches = self.batches.entry(cluster.into()).or_default();
+        match batches.last_mut() {
+            Some(batch) if batch.text.len() < BATCH_BYTES => batch.push(object),
+            _ => {
+                let mut batch = Batch::default();
+                batch.push(object);
+                batches.push(batch);
+            }
+        }
+    }
+
+    /// The state that the objects make up.
+    pub fn finish(self) -> LiveState {
+        let stated = Stated { version: self.argocd_version, namespace: self.argocd_namespace, entries: self.settings };
+        let mut parts = Parts { stated, clusters: self.clusters, incomplete: self.incomplete, ..Parts::default() };
+        for (cluster, batches) in self.batches {
+            for batch in batches {
+                let arena = Arc::new(batch.text);
+                parts.incomplete.extend(batch.left_out);
+                let raw = |range| Raw { cluster: cluster.clone(), body: Body::text(arena.clone(), range) };
+                parts.objects.extend(batch.items.into_iter().map(|item| raw(item.range)));
+            }
+        }
+        assemble(parts)
+    }
+}

@@ -1,0 +1,73 @@
+//! The snapshot file: JSON Lines, compressed with zstd. A header, one object a line in the order of keys, and a trailer with a digest.
+//!
+//! Takes live state and gives bytes, the same for the same state; takes bytes and gives objects and header, or says what is damaged.
+
+mod read;
+mod write;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::kinds::ApiResource;
+
+pub(super) use read::{Contents, is_snapshot, read};
+pub use write::{Provenance, write};
+
+/// `kind` of the header.
+const HEADER_KIND: &str = "presync/Snapshot";
+/// `kind` of the trailer.
+const TRAILER_KIND: &str = "presync/SnapshotEnd";
+/// Version of the format.
+const FORMAT: u64 = 1;
+
+/// The first line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Header {
+    pub(super) kind: String,
+    pub(super) version: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) captured_at: Option<String>,
+    pub(super) source: String,
+    pub(super) clusters: Vec<HeaderCluster>,
+    pub(super) argocd: Option<HeaderArgocd>,
+    /// How the values of Secrets are kept: `keys` means not at all.
+    pub(super) secrets: String,
+    pub(super) incomplete: Vec<String>,
+}
+
+/// A cluster in the header.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct HeaderCluster {
+    pub(super) server: String,
+    pub(super) name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) kubernetes_version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) api_resources: Option<Vec<ApiResource>>,
+}
+
+/// Argo CD in the header.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct HeaderArgocd {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) namespace: Option<String>,
+    pub(super) settings: BTreeMap<String, String>,
+}
+
+/// The last line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Trailer {
+    kind: String,
+    objects: usize,
+    /// `blake3:` and the hexadecimal digest of all bytes before the line.
+    digest: String,
+}
+
+#[cfg(test)]
+mod tests;
