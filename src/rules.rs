@@ -2,6 +2,27 @@
 //!
 //! Takes [`Facts`]; rules never read the repository, render, or compute anew what Argo CD does: they read it off the plan.
 
+mod builtin;
+mod cel;
+mod definition;
+mod draft;
+mod facts;
+#[cfg(test)]
+mod fixture;
+mod judge;
+mod pages;
+mod precedence;
+mod set;
+
+mod prune_namespace;
+mod prune_persistent_data;
+mod replicas_owned_by_autoscaler;
+
+pub use definition::{At, Cel, Definition, DefinitionError, Example, Grade, Logic, Match, Need, Of, Status, Validation};
+pub use judge::{Judged, Skipped, judge};
+pub use pages::{Page, pages};
+pub use set::{RuleError, RuleSet, RuleSettings};
+
 use std::sync::Arc;
 
 use crate::inventory::Inventory;
@@ -54,6 +75,8 @@ pub struct RenderFailure {
     pub help: String,
     /// Rule that reports it: `render-failed`, or a more exact one such as `source-path-missing`.
     pub rule: &'static str,
+    /// The object it is about, where it is about one of the rendered objects.
+    pub resource: Option<crate::manifest::ResourceKey>,
     /// File and line, where it is about one: path, side, line, and the bytes of the place.
     pub place: Option<FailurePlace>,
     /// Whether only head fails.

@@ -1,0 +1,94 @@
+//! The built-in rules. This list is the one place where a rule is registered; its definition is `rules/<id>.yaml`, and the module of a
+//! native one is `src/rules/<id in snake case>.rs`.
+
+use super::draft::Findings;
+use super::facts::View;
+
+/// What a native rule is: it looks at the facts and writes findings down.
+pub(super) type Native = fn(&View<'_>, &mut Findings<'_>);
+
+macro_rules! definition {
+    ($id:literal) => {
+        include_str!(concat!("../../rules/", $id, ".yaml"))
+    };
+}
+
+macro_rules! rules {
+    (native: { $($module:ident: $native:literal,)* } cel: { $($cel:literal,)* }) => {
+        /// Id, definition, and the logic where it is native.
+        pub(super) const DEFINITIONS: &[(&str, &str, Option<Native>)] = &[
+            $(($native, definition!($native), Some(super::$module::judge as Native)),)*
+            $(($cel, definition!($cel), None),)*
+        ];
+    };
+}
+
+rules! {
+    native: {
+        prune_namespace: "prune-namespace",
+        prune_persistent_data: "prune-persistent-data",
+        replicas_owned_by_autoscaler: "replicas-owned-by-autoscaler",
+    }
+    cel: {
+        "prune-crd",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+    use crate::rules::definition::{Definition, Logic};
+
+    /// Modules of `src/rules` that are no rules.
+    const ENGINE: [&str; 11] =
+        ["builtin", "cel", "definition", "draft", "facts", "fixture", "judge", "pages", "precedence", "set", "application_fields"];
+
+    fn names(folder: &str, extension: &str) -> BTreeSet<String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let named = files.filter(|path| path.extension().is_some_and(|own| own == extension));
+        named.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn every_definition_is_registered_and_every_native_rule_has_its_module() {
+        let registered: BTreeSet<String> = DEFINITIONS.iter().map(|(id, ..)| (*id).to_owned()).collect();
+        assert_eq!(registered.len(), DEFINITIONS.len(), "an id is registered twice");
+        assert_eq!(registered, names("rules", "yaml"));
+        let native = DEFINITIONS.iter().filter(|(_, _, native)| native.is_some());
+        let modules: BTreeSet<String> = native.map(|(id, ..)| id.replace('-', "_")).collect();
+        let found = names("src/rules", "rs");
+        assert_eq!(found.iter().filter(|name| !ENGINE.contains(&name.as_str())).cloned().collect::<BTreeSet<_>>(), modules);
+    }
+
+    #[test]
+    fn every_definition_is_complete_and_its_texts_follow_the_style() {
+        for (id, text, native) in DEFINITIONS {
+            let definition = Definition::parse(text, id).unwrap();
+            assert_eq!(definition.id, *id);
+            assert_eq!(native.is_some(), definition.logic == Logic::Native, "{id}");
+            assert!(id.bytes().all(|byte| byte == b'-' || byte.is_ascii_lowercase()), "{id}: lower-case words and hyphens");
+            let texts = [&definition.why, &definition.help, &definition.fix];
+            for text in texts {
+                assert!(text.trim().ends_with(['.', '`', ':']) && text.trim().len() > 20, "{id}: whole sentences: {text}");
+            }
+            assert!(!definition.summary.trim_end().ends_with('.'), "{id}: a summary is one line without a full stop");
+            assert!(definition.summary.len() <= 110 && !definition.summary.trim().contains('\n'), "{id}: {}", definition.summary);
+            for (name, grade) in &definition.grades {
+                assert!(!grade.when.ends_with('.') && !grade.when.is_empty(), "{id}: grade {name}");
+            }
+            assert!(!definition.example.bad.trim().is_empty() && !definition.example.good.trim().is_empty(), "{id}: example");
+            assert!(definition.example.finding.len() > 30, "{id}: the example shows what is reported");
+        }
+    }
+
+    #[test]
+    fn at_least_a_quarter_of_the_rules_are_written_as_users_write_theirs() {
+        let cel = DEFINITIONS.iter().filter(|(_, _, native)| native.is_none()).count();
+        assert!(cel * 4 >= DEFINITIONS.len(), "{cel} of {}", DEFINITIONS.len());
+    }
+}

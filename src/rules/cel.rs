@@ -1,0 +1,229 @@
+//! Rules written as CEL expressions: compiled once, checked at load, evaluated for each change that they match.
+//!
+//! Takes a definition and the variables of one change; hands on drafts. The vocabulary and polarity are those of
+//! ValidatingAdmissionPolicy: an expression that is true means that all is well.
+
+mod functions;
+mod guard;
+mod value;
+mod variables;
+
+use std::sync::Arc;
+
+use cel::objects::{Key, Map};
+use cel::{Context, Env, Program, Value};
+
+use super::definition::{At, Cel, Definition, Match, Named, Of};
+use super::draft::Draft;
+use crate::plan::{Change, SyncPlan};
+
+pub(super) use value::from_json;
+pub(super) use variables::{Shared, Variables};
+
+/// Stack of a thread that compiles or evaluates expressions. The CEL crate recurses over the expression; with the bounds of `guard`
+/// this is ample even for unoptimised builds.
+const STACK: usize = 32 << 20;
+
+/// Why an expression cannot be used or failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{expression}`: {message}")]
+pub(super) struct CelError {
+    /// The expression.
+    pub(super) expression: String,
+    /// What is wrong with it.
+    pub(super) message: String,
+}
+
+/// Runs a job on a thread whose stack is large enough for expressions.
+///
+/// # Errors
+/// Where the system starts no thread.
+pub(super) fn on_large_stack<T: Send>(job: impl FnOnce() -> T + Send) -> std::io::Result<T> {
+    std::thread::scope(|scope| {
+        let worker = std::thread::Builder::new().name("rules".into()).stack_size(STACK).spawn_scoped(scope, job)?;
+        worker.join().map_err(|_| std::io::Error::other("the thread that evaluates rules ended early"))
+    })
+}
+
+/// The environment in which expressions are compiled and run: the standard library with strings and lists, and our functions.
+pub(super) fn environment() -> Arc<Env> {
+    let mut env = Env::stdlib();
+    // These fail only where a name is declared twice, and the environment is fresh.
+    let _ = env.add_extension(cel::extensions::strings);
+    let _ = env.add_extension(cel::extensions::lists);
+    Arc::new(env)
+}
+
+struct Expression {
+    source: String,
+    program: Program,
+}
+
+impl Expression {
+    fn compile(env: &Env, source: &str, names: &guard::Names<'_>) -> Result<Self, CelError> {
+        let fail = |message: String| CelError { expression: source.to_owned(), message };
+        guard::check_source(source).map_err(fail)?;
+        let program = env.compile(source).map_err(|error| fail(error.to_string()))?;
+        guard::check_expression(program.expression(), names).map_err(fail)?;
+        Ok(Self { source: source.to_owned(), program })
+    }
+
+    fn run(&self, context: &Context<'_, '_>) -> Result<Value, CelError> {
+        self.program.execute(context).map_err(|error| self.fails(error.to_string()))
+    }
+
+    fn holds(&self, context: &Context<'_, '_>) -> Result<bool, CelError> {
+        match self.run(context)? {
+            Value::Bool(holds) => Ok(holds),
+            other => Err(self.fails(format!("must be true or false, but is {other:?}"))),
+        }
+    }
+
+    fn text(&self, context: &Context<'_, '_>) -> Result<String, CelError> {
+        match self.run(context)? {
+            Value::String(text) => Ok(text.to_string()),
+            other => Err(self.fails(format!("must be a text, but is {other:?}"))),
+        }
+    }
+
+    fn fails(&self, message: String) -> CelError {
+        CelError { expression: self.source.clone(), message }
+    }
+}
+
+enum Message {
+    Fixed(String),
+    Expression(Expression),
+}
+
+struct Validation {
+    expression: Expression,
+    message: Message,
+    help: Option<String>,
+    grade: Option<String>,
+}
+
+/// A compiled rule.
+pub(super) struct Compiled {
+    matches: Match,
+    conditions: Vec<Expression>,
+    variables: Vec<(String, Expression)>,
+    validations: Vec<Validation>,
+    at: Vec<At>,
+}
+
+impl Compiled {
+    /// Compiles the expressions of a definition; on a large stack.
+    ///
+    /// # Errors
+    /// Where an expression does not parse, exceeds a bound, or uses a name that nobody defines.
+    pub(super) fn new(env: &Env, definition: &Definition, cel: &Cel) -> Result<Self, CelError> {
+        let mut own: Vec<&str> = Vec::new();
+        let mut variables = Vec::new();
+        let mut conditions = Vec::new();
+        // As in ValidatingAdmissionPolicy, conditions are checked before variables exist.
+        for Named { expression, .. } in &cel.match_conditions {
+            conditions.push(Expression::compile(env, expression, &guard::Names { variables: &own, parameters: &definition.parameters })?);
+        }
+        for Named { name, expression } in &cel.variables {
+            let names = guard::Names { variables: &own, parameters: &definition.parameters };
+            variables.push((name.clone(), Expression::compile(env, expression, &names)?));
+            own.push(name);
+        }
+        let names = guard::Names { variables: &own, parameters: &definition.parameters };
+        let validations = cel
+            .validations
+            .iter()
+            .map(|validation| {
+                let message = match (&validation.message_expression, &validation.message) {
+                    (Some(expression), _) => Message::Expression(Expression::compile(env, expression, &names)?),
+                    (None, message) => Message::Fixed(message.clone().unwrap_or_default()),
+                };
+                Ok(Validation {
+                    expression: Expression::compile(env, &validation.expression, &names)?,
+                    message,
+                    help: validation.help.clone(),
+                    grade: validation.grade.clone(),
+                })
+            })
+            .collect::<Result<_, CelError>>()?;
+        Ok(Self { matches: cel.matches.clone(), conditions, variables, validations, at: definition.at.clone() })
+    }
+
+    /// Whether the rule looks at a change at all.
+    pub(super) fn matches(&self, change: &Change) -> bool {
+        let covers = |list: &[String], word: &str| list.is_empty() || list.iter().any(|one| one == word);
+        covers(&self.matches.actions, change.action.as_str())
+            && covers(&self.matches.kinds, &change.key.kind)
+            && covers(&self.matches.groups, &change.key.group)
+    }
+
+    /// What the rule says about one change; on a large stack.
+    ///
+    /// # Errors
+    /// Where an expression fails or yields the wrong type.
+    pub(super) fn judge(
+        &self,
+        plan: &SyncPlan,
+        change: &Change,
+        context: &Context<'_, '_>,
+        parameters: &Value,
+    ) -> Result<Vec<Draft>, CelError> {
+        let mut context = context.new_inner_scope();
+        context.add_variable_from_value("params", parameters.clone());
+        for condition in &self.conditions {
+            if !condition.holds(&context)? {
+                return Ok(Vec::new());
+            }
+        }
+        let mut own = std::collections::HashMap::new();
+        for (name, expression) in &self.variables {
+            own.insert(Key::from(name.clone()), expression.run(&context)?);
+            context.add_variable_from_value("variables", Value::Map(Map { map: Arc::new(own.clone()) }));
+        }
+        let mut drafts = Vec::new();
+        for (position, validation) in self.validations.iter().enumerate() {
+            if validation.expression.holds(&context)? {
+                continue;
+            }
+            let message = match &validation.message {
+                Message::Fixed(text) => text.clone(),
+                Message::Expression(expression) => expression.text(&context)?,
+            };
+            let mut draft = Draft::of_change(plan, change, message).grade(validation.grade.as_deref());
+            if let Some(help) = &validation.help {
+                draft = draft.help(help.trim());
+            }
+            if position > 0 {
+                draft = draft.discriminator(position.to_string());
+            }
+            drafts.push(self.places(plan, change, draft));
+        }
+        Ok(drafts)
+    }
+
+    fn places(&self, plan: &SyncPlan, change: &Change, draft: Draft) -> Draft {
+        let mut any = false;
+        let mut draft = draft;
+        for at in &self.at {
+            let manifest = match at.of {
+                Of::Object => change.target.as_ref(),
+                Of::BaseObject => change.base.as_ref(),
+                Of::App => {
+                    any |= plan.origin.is_some();
+                    draft = draft.at(plan.origin.as_ref(), &at.path, at.label.as_str());
+                    continue;
+                }
+            };
+            if let Some(manifest) = manifest.filter(|manifest| manifest.object.pointer(&at.path).is_some()) {
+                any = true;
+                draft = draft.at(Some(&manifest.origin), &at.path, at.label.as_str());
+            }
+        }
+        // A finding about an object that stands nowhere in the repository points at its Application.
+        if any { draft } else { draft.at(change.origin().or(plan.origin.as_ref()), "", "here") }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+use serde_json::json;
+
+use super::super::fixture::*;
+use super::super::{RuleError, RuleSet, judge};
+use crate::finding::Severity;
+use crate::plan::{Action, Reason};
+
+fn definition(body: &str) -> String {
+    format!(
+        "id: acme/rule\nsince: 1.0.0\nstatus: stable\nseverity: error\ngrades: {{mild: {{severity: info, when: it is mild}}}}\nneeds: []\nsummary: s\nwhy: w\n\
+         help: h\nfix: f\nexample: {{bad: b, finding: f, good: g}}\nparameters: {{limit: 3}}\nlogic: cel\ncel:\n{body}"
+    )
+}
+
+fn load(body: &str) -> Result<RuleSet, RuleError> {
+    let mut rules = RuleSet::builtin().unwrap().only(&[]);
+    rules.add([("rule.yaml", definition(body).as_str())])?;
+    Ok(rules)
+}
+
+fn expression(text: &str) -> Result<RuleSet, RuleError> {
+    load(&format!("  validations: [{{expression: {}, message: m}}]", json!(text)))
+}
+
+fn run(rules: &RuleSet) -> Result<Vec<crate::finding::Finding>, RuleError> {
+    let map = |value: i64| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "shop"}, "spec": {"replicas": value}});
+    let change = changed(map(1), map(2), map(7), Action::Update, Reason::Differs { fields: 1 });
+    let run = Run { plans: vec![plan("a", vec![change])], ..Run::default() };
+    judge(&run.facts(), rules).map(|judged| judged.findings)
+}
+
+#[test]
+fn variables_parameters_and_objects_are_at_hand_and_numbers_add_up() {
+    let rules = load(
+        "  match: {actions: [update]}\n  matchConditions: [{name: map, expression: \"change.kind == 'ConfigMap'\"}]\n\
+         \x20 variables: [{name: more, expression: object.spec.replicas + 1}, {name: twice, expression: variables.more * 2}]\n\
+         \x20 validations:\n    - expression: variables.more < params.limit\n\
+         \x20     messageExpression: \"change.named + ' has ' + string(variables.twice) + ' of ' + string(oldObject.spec.replicas)\"\n      grade: mild\n",
+    )
+    .unwrap();
+    let found = run(&rules).unwrap();
+    assert_eq!(found[0].message, "ConfigMap shop/c has 6 of 7");
+    assert_eq!(found[0].severity, Severity::Info);
+    assert_eq!(found[0].places.len(), 1, "an object without a place of its own rule points at itself");
+}
+
+#[test]
+fn an_expression_that_fails_is_an_error_with_rule_expression_and_object_and_no_finding() {
+    let error = run(&expression("object.spec.missing > 1").unwrap()).unwrap_err().to_string();
+    assert!(error.contains("acme/rule, ConfigMap shop/c of argocd/a") && error.contains("object.spec.missing"), "{error}");
+    let error = run(&expression("object.spec.replicas").unwrap()).unwrap_err().to_string();
+    assert!(error.contains("must be true or false"), "{error}");
+}
+
+#[test]
+fn unknown_names_are_found_at_load() {
+    let unknown = ["objekt.kind == 'x'", "object.kind.startWith('x')", "params.limits > 1", "variables.x > 1", "foo(object)", "change.cascade.all(c, d.kind == 'x')"];
+    for text in unknown {
+        assert!(matches!(expression(text), Err(RuleError::Expression { subject: None, .. })), "{text}");
+    }
+    assert!(expression("change.cascade.all(c, c.kind.startsWith('x')) && has(object.spec) && object.?spec.?x.orValue(1) == 1").is_ok());
+}
+
+#[test]
+fn long_large_and_deeply_nested_expressions_are_refused() {
+    let long = format!("1 == {}1", "1 + ".repeat(600));
+    assert!(matches!(expression(&long), Err(RuleError::Expression { .. })));
+    let nested = |depth: usize| {
+        let list = "['a']";
+        (0..depth).fold("true".to_owned(), |inner, level| format!("{list}.all(v{level}, {inner})"))
+    };
+    assert!(expression(&nested(3)).is_ok());
+    assert!(expression(&nested(4)).unwrap_err().to_string().contains("more than 3 deep"));
+    let parentheses = format!("{}true{}", "(".repeat(900), ")".repeat(900));
+    assert!(expression(&parentheses).is_err());
+}
+
+#[test]
+fn the_longest_chain_that_is_accepted_runs() {
+    let chain = format!("{}1 > 0", "1+".repeat(900));
+    assert!(run(&expression(&chain).unwrap()).unwrap().is_empty());
+}
+
+#[test]
+fn a_definition_with_an_unknown_field_or_an_id_of_ours_is_refused() {
+    assert!(matches!(load("  validation: []"), Err(RuleError::Definition(_))));
+    let mut rules = RuleSet::builtin().unwrap();
+    let ours = definition("  validations: [{expression: 'true', message: m}]").replace("acme/rule", "prune-crd");
+    assert!(matches!(rules.add([("rule.yaml", ours.as_str())]), Err(RuleError::NotAllowed { .. })));
+}

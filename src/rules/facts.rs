@@ -1,0 +1,172 @@
+//! What rules share: the facts of a run with look-ups over them, and the words that several messages use.
+
+mod protection;
+mod scalers;
+mod volumes;
+mod writers;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+pub(super) use protection::{Misspelling, claims_to_protect, misspelled, pod_template_annotation};
+pub(super) use scalers::{Scaler, Scalers};
+pub(super) use volumes::{Volume, claims_of, is_claim_template_owner, volume_of};
+pub(super) use writers::{Writer, writer_of};
+
+use super::Facts;
+use crate::argocd::AppId;
+use crate::inventory::Entry;
+use crate::manifest::ResourceKey;
+use crate::plan::{Change, SyncMode, SyncPlan};
+
+/// The facts of a run with look-ups over them.
+pub(super) struct View<'a> {
+    pub(super) facts: Facts<'a>,
+    /// Autoscalers, by what they scale.
+    pub(super) scalers: Scalers<'a>,
+    plans: BTreeMap<&'a AppId, &'a SyncPlan>,
+    by_key: BTreeMap<&'a ResourceKey, Vec<(&'a SyncPlan, &'a Change)>>,
+}
+
+impl<'a> View<'a> {
+    /// Indexes the facts.
+    pub(super) fn new(facts: Facts<'a>) -> Self {
+        let mut by_key: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for plan in facts.plans {
+            for change in &plan.changes {
+                by_key.entry(&change.key).or_default().push((plan, change));
+            }
+        }
+        let plans = facts.plans.iter().map(|plan| (&plan.application.id, plan)).collect();
+        Self { facts, scalers: Scalers::new(&facts), plans, by_key }
+    }
+
+    /// All changes with their Applications, in the order of the plans.
+    pub(super) fn changes(&self) -> impl Iterator<Item = (&'a SyncPlan, &'a Change)> + use<'a> {
+        self.facts.plans.iter().flat_map(|plan| plan.changes.iter().map(move |change| (plan, change)))
+    }
+
+    /// What the Applications do to objects of this key, on any cluster.
+    pub(super) fn changes_of(&self, key: &ResourceKey) -> &[(&'a SyncPlan, &'a Change)] {
+        self.by_key.get(key).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// What happens to the object of an Application, with the parent that does it.
+    pub(super) fn change_of_application(&self, id: &AppId) -> Option<(&'a SyncPlan, &'a Change)> {
+        self.changes_of(&application_key(id)).iter().find(|(_, change)| change.key.kind.as_ref() == "Application").copied()
+    }
+
+    /// The plan of an Application.
+    pub(super) fn plan_of(&self, id: &AppId) -> Option<&'a SyncPlan> {
+        self.plans.get(id).copied()
+    }
+
+    /// What is known of an Application.
+    pub(super) fn entry(&self, id: &AppId) -> Option<&'a Entry> {
+        self.facts.inventory.entries.get(id)
+    }
+
+    /// Whether live state is a snapshot, and not assumed.
+    pub(super) fn has_snapshot(&self) -> bool {
+        !self.facts.live.sources().is_empty()
+    }
+
+    /// The Application that an instance name of a tracking id stands for.
+    pub(super) fn application_of(&self, instance: &str) -> AppId {
+        AppId::of_instance(instance, &self.facts.live.settings().namespace)
+    }
+}
+
+/// The key of an Application object.
+pub(super) fn application_key(id: &AppId) -> ResourceKey {
+    ResourceKey::new(crate::argocd::names::GROUP, "Application", &id.namespace, &id.name)
+}
+
+/// Server of the cluster on which a change happens.
+pub(super) fn server_of<'p>(plan: &'p SyncPlan, change: &'p Change) -> &'p str {
+    change.cluster.as_deref().unwrap_or(&plan.server)
+}
+
+/// The Application's name in backquotes, as messages name it.
+pub(super) fn app_name(plan: &SyncPlan) -> String {
+    format!("`{}`", plan.application.id.name)
+}
+
+/// When the sync happens, as a part of a sentence: `the next automatic sync of `orders``.
+pub(super) fn next_sync(plan: &SyncPlan) -> String {
+    match plan.sync.mode {
+        SyncMode::Automated => format!("the next automatic sync of {}", app_name(plan)),
+        SyncMode::Manual => format!("the next sync of {} that somebody starts", app_name(plan)),
+        _ => format!("the next sync of {}", app_name(plan)),
+    }
+}
+
+/// `1 object`, `3 objects`.
+pub(super) fn plural(count: usize, noun: &str) -> String {
+    match (count, noun.strip_suffix('y')) {
+        (1, _) => format!("1 {noun}"),
+        (_, Some(stem)) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{count} {stem}ies"),
+        _ => format!("{count} {noun}s"),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`; of long lists the first `limit` and the number of the others.
+pub(super) fn enumerate<S: AsRef<str>>(items: &[S], limit: usize) -> String {
+    let mut words: Vec<String> = items.iter().take(limit).map(|item| item.as_ref().to_owned()).collect();
+    if items.len() > limit {
+        words.push(format!("{} more", items.len() - limit));
+    }
+    match words.split_last() {
+        None => String::new(),
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// A value for a message: short text or JSON, cut after 60 characters.
+pub(super) fn short(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.replace('\n', " "),
+        other => other.to_string(),
+    };
+    if text.chars().count() <= 60 { text } else { format!("{}…", text.chars().take(59).collect::<String>()) }
+}
+
+/// Whether the Application's rules ignore a field of an object in the comparison.
+pub(super) fn is_ignored(view: &View<'_>, plan: &SyncPlan, object: &Value, key: &ResourceKey, pointer: &str) -> bool {
+    let _ = (view, object);
+    plan.application.spec.ignore_differences.iter().any(|rule| {
+        let text = |field: &str| rule.get(field).and_then(Value::as_str).unwrap_or_default();
+        let matches = |pattern: &str, value: &str| pattern == "*" || pattern == value;
+        let covers = |field: &str| {
+            let pointers = rule.get(field).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+            pointers.map(|one| if field == "jqPathExpressions" { one.replace('.', "/") } else { one.to_owned() }).any(|one| {
+                pointer.strip_prefix(one.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
+        };
+        matches(text("group"), &key.group)
+            && matches(text("kind"), &key.kind)
+            && (text("name").is_empty() || text("name") == &*key.name)
+            && (text("namespace").is_empty() || text("namespace") == &*key.namespace)
+            && (covers("jsonPointers") || covers("jqPathExpressions"))
+    })
+}
+
+/// Whether ignored fields keep their live value when an object is applied.
+pub(super) fn respects_ignored(plan: &SyncPlan) -> bool {
+    plan.application.spec.sync_policy.sync_options.has("RespectIgnoreDifferences=true")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nouns_and_lists_read_as_a_person_would_write_them() {
+        assert_eq!([plural(1, "object"), plural(2, "policy"), plural(2, "day")], ["1 object", "2 policies", "2 days"]);
+        assert_eq!(enumerate(&["a", "b", "c"], 5), "a, b and c");
+        assert_eq!(enumerate(&["a", "b", "c"], 2), "a, b and 1 more");
+        assert_eq!(enumerate::<&str>(&[], 2), "");
+    }
+}

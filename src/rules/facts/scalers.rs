@@ -1,0 +1,106 @@
+//! Autoscalers and what they scale: HorizontalPodAutoscalers and KEDA ScaledObjects, rendered by any Application or only live.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::super::Facts;
+use super::server_of;
+use crate::manifest::key::split_api_version;
+use crate::manifest::{Origin, ResourceKey};
+
+const KINDS: [(&str, &str); 2] = [("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject")];
+
+/// An autoscaler.
+#[derive(Clone, Debug)]
+pub(in crate::rules) struct Scaler<'a> {
+    /// The autoscaler itself.
+    pub(in crate::rules) key: ResourceKey,
+    /// Fewest replicas it sets.
+    pub(in crate::rules) min: i64,
+    /// Most replicas it sets; `None` where it does not say.
+    pub(in crate::rules) max: Option<i64>,
+    /// Where it stands in the repository.
+    pub(in crate::rules) origin: Option<&'a Origin>,
+    /// Whether the change under review adds it or edits it.
+    pub(in crate::rules) introduced: bool,
+    /// Its cluster; `None` where that is not known.
+    server: Option<String>,
+}
+
+impl Scaler<'_> {
+    /// Whether it always sets this number.
+    pub(in crate::rules) fn pins(&self, replicas: i64) -> bool {
+        self.min == replicas && self.max == Some(replicas)
+    }
+}
+
+/// All autoscalers of a run.
+#[derive(Debug, Default)]
+pub(in crate::rules) struct Scalers<'a> {
+    by_target: BTreeMap<ResourceKey, Vec<Scaler<'a>>>,
+}
+
+impl<'a> Scalers<'a> {
+    /// Collects them: rendered ones first, then live ones that no Application renders and none removes.
+    pub(in crate::rules) fn new(facts: &Facts<'a>) -> Self {
+        let mut scalers = Self::default();
+        let mut planned = std::collections::BTreeSet::new();
+        let mut servers: Vec<&str> = facts.plans.iter().map(|plan| &*plan.server).collect();
+        for plan in facts.plans {
+            for change in plan.changes.iter().filter(|change| is_scaler(&change.key)) {
+                let server = server_of(plan, change);
+                planned.insert((server, &change.key));
+                let Some(target) = change.target.as_ref().filter(|_| change.action.symbol() != '·') else { continue };
+                let introduced = change.base.as_ref().is_none_or(|base| base.object != target.object);
+                scalers.add(&change.key, &target.object, Some(&target.origin), introduced, Some(server));
+            }
+        }
+        for manifest in facts.elsewhere.iter().filter(|manifest| is_scaler(&manifest.key)) {
+            scalers.add(&manifest.key, &manifest.object, Some(&manifest.origin), false, None);
+        }
+        servers.sort_unstable();
+        servers.dedup();
+        for server in servers {
+            let live = KINDS.iter().flat_map(|(group, kind)| facts.live.of_kind(server, group, kind));
+            for object in live.filter(|object| !planned.contains(&(server, &object.key))) {
+                scalers.add(&object.key, object.object(), None, false, Some(server));
+            }
+        }
+        scalers
+    }
+
+    fn add(&mut self, key: &ResourceKey, object: &Value, origin: Option<&'a Origin>, introduced: bool, server: Option<&str>) {
+        let Some((target, min, max)) = scaled(key, object) else { return };
+        let found = self.by_target.entry(target).or_default();
+        let known = found.iter().any(|other| other.key == *key && (other.server.is_none() || other.server.as_deref() == server));
+        if !known {
+            found.push(Scaler { key: key.clone(), min, max, origin, introduced, server: server.map(str::to_owned) });
+        }
+    }
+
+    /// The autoscaler of an object, if there is one.
+    pub(in crate::rules) fn of(&self, server: &str, key: &ResourceKey) -> Option<&Scaler<'a>> {
+        let found = self.by_target.get(key)?;
+        found.iter().find(|scaler| scaler.server.as_deref().is_none_or(|own| own == server))
+    }
+}
+
+fn is_scaler(key: &ResourceKey) -> bool {
+    KINDS.iter().any(|(group, kind)| key.is(group, kind))
+}
+
+/// What an autoscaler scales, and between which numbers. Defaults: Kubernetes `autoscaling/v2`, KEDA's ScaledObject.
+fn scaled(key: &ResourceKey, object: &Value) -> Option<(ResourceKey, i64, Option<i64>)> {
+    let spec = object.get("spec")?;
+    let target = spec.get("scaleTargetRef")?;
+    let text = |field: &str| target.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let number = |field: &str| spec.get(field).and_then(Value::as_i64);
+    let (group, _) = split_api_version(text("apiVersion").unwrap_or("apps/v1"));
+    let (kind, min, max) = if &*key.kind == "ScaledObject" {
+        (text("kind").unwrap_or("Deployment"), number("minReplicaCount").unwrap_or(0), number("maxReplicaCount").or(Some(100)))
+    } else {
+        (text("kind")?, number("minReplicas").unwrap_or(1), number("maxReplicas"))
+    };
+    Some((ResourceKey::new(group, kind, &key.namespace, text("name")?), min, max))
+}

@@ -1,0 +1,224 @@
+//! Builders for the tests of rules: plans, changes, live state.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{DuplicateKey, Facts, RenderFailure, RuleSet};
+use crate::argocd::{AppId, Application};
+use crate::finding::{Finding, Severity};
+use crate::inventory::{Definition, Entry, Inventory};
+use crate::manifest::{Manifest, Origin, ResourceKey, Side};
+use crate::plan::{Action, AppChange, Basis, Change, Phase, Reason, SyncDecision, SyncMode, SyncPlan};
+use crate::snapshot::{LiveObject, LiveState};
+
+pub(super) const SERVER: &str = "https://kubernetes.default.svc";
+
+/// Everything a run hands to the rules; the rest is empty.
+pub(super) struct Run {
+    pub(super) plans: Vec<SyncPlan>,
+    pub(super) live: LiveState,
+    pub(super) inventory: Inventory,
+    pub(super) elsewhere: Vec<Arc<Manifest>>,
+    pub(super) duplicate_keys: Vec<DuplicateKey>,
+    pub(super) render_failures: Vec<RenderFailure>,
+    pub(super) now: i64,
+}
+
+impl Default for Run {
+    fn default() -> Self {
+        Self {
+            plans: Vec::new(),
+            live: snapshot(&[]),
+            inventory: Inventory::default(),
+            elsewhere: Vec::new(),
+            duplicate_keys: Vec::new(),
+            render_failures: Vec::new(),
+            now: 0,
+        }
+    }
+}
+
+impl Run {
+    pub(super) fn facts(&self) -> Facts<'_> {
+        Facts {
+            plans: &self.plans,
+            inventory: &self.inventory,
+            live: &self.live,
+            elsewhere: &self.elsewhere,
+            duplicate_keys: &self.duplicate_keys,
+            render_failures: &self.render_failures,
+            now: self.now,
+            max_snapshot_age: 86_400,
+        }
+    }
+
+    /// What some rules alone say.
+    pub(super) fn judge(&self, rules: &[&str]) -> Vec<Finding> {
+        super::judge(&self.facts(), &RuleSet::builtin().unwrap().only(rules)).unwrap().findings
+    }
+
+    /// The rules that all together speak, with their severities, except informational ones.
+    pub(super) fn loud(&self) -> Vec<(String, Severity)> {
+        let judged = super::judge(&self.facts(), &RuleSet::builtin().unwrap()).unwrap();
+        let loud = judged.findings.into_iter().filter(|finding| finding.severity > Severity::Info);
+        loud.map(|finding| (finding.rule.to_string(), finding.severity)).collect()
+    }
+}
+
+/// Live state of one cluster, from a snapshot.
+pub(super) fn snapshot(objects: &[Value]) -> LiveState {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("live.json");
+    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "any", "namespace": "other"}});
+    let items: Vec<&Value> = objects.iter().chain([&config]).collect();
+    std::fs::write(&file, json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()).unwrap();
+    crate::snapshot::load(&[file.to_str().unwrap()]).unwrap()
+}
+
+/// An Application object of this name.
+pub(super) fn application_object(name: &str) -> Value {
+    json!({
+        "apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": name, "namespace": "argocd"},
+        "spec": {
+            "project": "default",
+            "destination": {"server": SERVER, "namespace": "shop"},
+            "source": {"repoURL": "https://git.example.test/fleet.git", "path": format!("apps/{name}")},
+            "syncPolicy": {"automated": {"prune": true}},
+        },
+    })
+}
+
+pub(super) fn application(object: Value) -> Arc<Application> {
+    Arc::new(Application::read(Arc::new(object), "argocd").unwrap())
+}
+
+/// An automated Application with prune, and what happens to its objects.
+pub(super) fn plan(name: &str, changes: Vec<Change>) -> SyncPlan {
+    SyncPlan {
+        application: application(application_object(name)),
+        origin: Some(origin(&format!("argocd/{name}.yaml"), Side::Head)),
+        server: SERVER.into(),
+        change: AppChange::Unchanged,
+        sync: SyncDecision { mode: SyncMode::Automated, prune: true, self_heal: false, starts: true, reason: String::new() },
+        changes,
+        conditions: Vec::new(),
+        basis: Basis::Live,
+        affected: true,
+    }
+}
+
+/// Changes the Application of a plan.
+pub(super) fn edit_application(plan: &mut SyncPlan, edit: impl FnOnce(&mut Value)) {
+    let mut object = (*plan.application.object).clone();
+    edit(&mut object);
+    plan.application = application(object);
+}
+
+/// Changes the spec of a plan's Application.
+pub(super) fn edit_spec(plan: &mut SyncPlan, edit: impl FnOnce(&mut Value)) {
+    edit_application(plan, |object| edit(&mut object["spec"]));
+}
+
+pub(super) fn origin(path: &str, side: Side) -> Origin {
+    Origin { path: path.into(), side, document: 0..1, line: 1, within: String::new() }
+}
+
+pub(super) fn manifest(object: Value, side: Side) -> Arc<Manifest> {
+    let key = ResourceKey::of(&object).unwrap();
+    let path = format!("apps/{}.yaml", key.name);
+    Arc::new(Manifest { key, object: Arc::new(object), origin: origin(&path, side) })
+}
+
+pub(super) fn live(object: Value) -> Arc<LiveObject> {
+    let key = ResourceKey::of(&object).unwrap();
+    snapshot(&[object]).get(SERVER, &key).unwrap().clone()
+}
+
+fn change(key: ResourceKey, action: Action, reason: Reason) -> Change {
+    Change {
+        key,
+        version: "v1".into(),
+        action,
+        reason,
+        phase: Phase::Sync,
+        wave: 0,
+        order: 1,
+        introduced: true,
+        reached: true,
+        target: None,
+        live: None,
+        base: None,
+        diff: Vec::new(),
+        cascade: Vec::new(),
+        cluster: None,
+    }
+}
+
+/// An object that is live and at base, and no longer at head.
+pub(super) fn removed(object: Value, action: Action, reason: Reason) -> Change {
+    removed_as(object.clone(), object, action, reason)
+}
+
+/// The same, where base and live differ.
+pub(super) fn removed_as(base: Value, on_cluster: Value, action: Action, reason: Reason) -> Change {
+    let key = ResourceKey::of(&base).unwrap();
+    Change { base: Some(manifest(base, Side::Base)), live: Some(live(on_cluster)), ..change(key, action, reason) }
+}
+
+/// An object that only head has.
+pub(super) fn added(object: Value) -> Change {
+    let key = ResourceKey::of(&object).unwrap();
+    Change { target: Some(manifest(object, Side::Head)), ..change(key, Action::Create, Reason::NotLive) }
+}
+
+/// An object at base, at head and live.
+pub(super) fn changed(base: Value, target: Value, on_cluster: Value, action: Action, reason: Reason) -> Change {
+    let key = ResourceKey::of(&target).unwrap();
+    Change {
+        base: Some(manifest(base, Side::Base)),
+        target: Some(manifest(target, Side::Head)),
+        live: Some(live(on_cluster)),
+        ..change(key, action, reason)
+    }
+}
+
+/// An inventory of Applications: base, head and live object of each, and its parent.
+pub(super) fn inventory(entries: impl IntoIterator<Item = (Option<Value>, Option<Value>, Option<Value>, Option<&'static str>)>) -> Inventory {
+    let mut all = BTreeMap::new();
+    for (base, head, on_cluster, parent) in entries {
+        let definition = |object: Value, side| Definition {
+            application: application(object.clone()),
+            manifest: manifest(object, side),
+            parent: parent.map(|name| AppId::new("argocd", name)),
+        };
+        let live = on_cluster.map(|object| (application(object.clone()), live(object)));
+        let base = base.map(|object| definition(object, Side::Base));
+        let head = head.map(|object| definition(object, Side::Head));
+        let any = head.as_ref().or(base.as_ref()).map(|definition| definition.application.clone());
+        let id = any.or_else(|| live.as_ref().map(|(application, _)| application.clone())).unwrap().id.clone();
+        let effective = head.as_ref().map(|definition| definition.application.clone());
+        all.insert(id.clone(), Entry { id, base, head, live, effective });
+    }
+    Inventory { entries: all }
+}
+
+/// A finding of a rule about a ConfigMap.
+pub(super) fn finding(rule: &str, name: &str) -> Finding {
+    Finding {
+        rule: rule.into(),
+        severity: Severity::Error,
+        message: String::new(),
+        help: String::new(),
+        application: None,
+        resource: Some(ResourceKey::new("", "ConfigMap", "shop", name)),
+        places: Vec::new(),
+        locations: Vec::new(),
+        introduced: true,
+        assumed: false,
+        discriminator: String::new(),
+        fixable: false,
+        suppressed: None,
+    }
+}

@@ -1,0 +1,235 @@
+//! `prune-persistent-data`: a claim, a volume, or a StatefulSet that takes its claims along leaves Git and is deleted.
+
+use serde_json::Value;
+
+use super::draft::{Draft, Findings};
+use super::facts::{View, Volume, app_name, claims_of, enumerate, is_claim_template_owner, next_sync, volume_of};
+use crate::plan::{Action, Basis, Change, Reason, SyncMode, SyncPlan};
+use crate::snapshot::LiveObject;
+
+/// What happens to the data.
+struct Fate {
+    grade: Option<&'static str>,
+    sentence: String,
+}
+
+pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
+    for (plan, change) in view.changes().filter(|(plan, change)| removes(plan, change)) {
+        let Some(fate) = fate(view, plan, change) else { continue };
+        let manual = plan.sync.mode == SyncMode::Manual;
+        let grade = match fate.grade {
+            Some(grade) => Some(grade),
+            None if manual => Some("manual"),
+            None => None,
+        };
+        let when = match manual {
+            true => format!("will be deleted by a manual sync of {} with prune", app_name(plan)),
+            false => format!("will be deleted by {}", next_sync(plan)),
+        };
+        let draft = Draft::of_change(plan, change, format!("{} {when}; {}", change.key.named(), fate.sentence)).grade(grade);
+        let removed = change.base.as_ref().map(|base| &base.origin);
+        findings.push(match removed {
+            Some(origin) => draft.at(Some(origin), "", "leaves Git"),
+            None => draft.at(plan.origin.as_ref(), "", "this Application no longer renders it"),
+        });
+    }
+}
+
+/// Whether a sync deletes the object, or will once somebody asks for it. Objects that go with their Application are another rule's.
+fn removes(plan: &SyncPlan, change: &Change) -> bool {
+    match change.action {
+        Action::Prune => plan.sync.mode != SyncMode::Deleted,
+        Action::Leftover => change.reason == Reason::ManualSync,
+        _ => false,
+    }
+}
+
+fn fate(view: &View<'_>, plan: &SyncPlan, change: &Change) -> Option<Fate> {
+    let key = &change.key;
+    if key.is("", "PersistentVolumeClaim") {
+        return Some(fate_of_claim(view, plan, change.live.as_deref()?));
+    }
+    if key.is("", "PersistentVolume") {
+        return Some(fate_of_volume(change.live_object()?));
+    }
+    if is_claim_template_owner(key) {
+        return fate_of_statefulset(view, plan, change.live.as_deref()?);
+    }
+    None
+}
+
+fn fate_of_claim(view: &View<'_>, plan: &SyncPlan, claim: &LiveObject) -> Fate {
+    if claim.object().pointer("/status/phase").and_then(Value::as_str) == Some("Pending") {
+        return Fate { grade: Some("unbound"), sentence: "it is not bound to a volume, so no data is lost".into() };
+    }
+    match volume_of(view, claim) {
+        Some(volume) => fate_by_policy(&volume),
+        None => Fate { grade: None, sentence: unknown_volume(plan) },
+    }
+}
+
+fn fate_by_policy(volume: &Volume) -> Fate {
+    let named = volume.named();
+    match volume.policy.as_deref() {
+        Some("Retain") => Fate {
+            grade: Some("retained"),
+            sentence: format!("volume {named} has reclaim policy Retain, so the data stays, but a new claim does not bind to it until somebody clears its claimRef"),
+        },
+        Some(policy) => Fate {
+            grade: None,
+            sentence: format!("volume {named} has reclaim policy {policy}, so the data goes with it and only a backup or a VolumeSnapshot brings it back"),
+        },
+        None => Fate {
+            grade: None,
+            sentence: format!("volume {named} is not in the snapshot, so its reclaim policy is unknown: expect the data to be lost"),
+        },
+    }
+}
+
+fn unknown_volume(plan: &SyncPlan) -> String {
+    match plan.basis {
+        Basis::Live => "its volume is not in the snapshot, so its reclaim policy is unknown: expect the data to be lost".into(),
+        Basis::Assumed => "without a snapshot the reclaim policy of its volume is unknown: expect the data to be lost".into(),
+    }
+}
+
+fn fate_of_volume(volume: &Value) -> Fate {
+    let policy = volume.pointer("/spec/persistentVolumeReclaimPolicy").and_then(Value::as_str).unwrap_or("Retain");
+    match policy {
+        "Retain" => Fate {
+            grade: Some("retained"),
+            sentence: "its reclaim policy is Retain, so the data stays in the storage, but nothing in the cluster points at it any more".into(),
+        },
+        policy => Fate {
+            grade: None,
+            sentence: format!("its reclaim policy is {policy}, so the data is deleted as soon as no claim uses it"),
+        },
+    }
+}
+
+/// Claims from templates stay by themselves; they go with their set only if it says so.
+fn fate_of_statefulset(view: &View<'_>, plan: &SyncPlan, set: &LiveObject) -> Option<Fate> {
+    let policy = set.object().pointer("/spec/persistentVolumeClaimRetentionPolicy/whenDeleted").and_then(Value::as_str);
+    if policy != Some("Delete") {
+        return None;
+    }
+    let claims = claims_of(view, set);
+    if claims.is_empty() {
+        let has_templates = set.object().pointer("/spec/volumeClaimTemplates").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+        return (has_templates && plan.basis == Basis::Assumed).then(|| Fate {
+            grade: None,
+            sentence: "persistentVolumeClaimRetentionPolicy.whenDeleted is Delete, so its claims and their data go with it".into(),
+        });
+    }
+    let volumes: Vec<Option<Volume>> = claims.iter().map(|claim| volume_of(view, claim)).collect();
+    let retained = volumes.iter().all(|volume| volume.as_ref().is_some_and(Volume::is_retained));
+    let named: Vec<String> = claims
+        .iter()
+        .zip(&volumes)
+        .map(|(claim, volume)| match volume {
+            Some(volume) => format!("{} on {}", claim.key.name, volume.named()),
+            None => claim.key.name.to_string(),
+        })
+        .collect();
+    let end = if retained { "their volumes are Retain, so the data stays unbound" } else { "their data is lost" };
+    Some(Fate {
+        grade: retained.then_some("retained"),
+        sentence: format!("persistentVolumeClaimRetentionPolicy.whenDeleted is Delete, so its claims go with it ({}): {end}", enumerate(&named, 5)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use crate::finding::Severity;
+    use serde_json::json;
+
+    fn claim() -> serde_json::Value {
+        json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "orders-data", "namespace": "shop"},
+            "spec": {"volumeName": "pv-1001"}, "status": {"phase": "Bound"}})
+    }
+
+    fn volume(policy: &str) -> serde_json::Value {
+        json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv-1001"},
+            "spec": {"capacity": {"storage": "20Gi"}, "persistentVolumeReclaimPolicy": policy,
+                "claimRef": {"namespace": "shop", "name": "orders-data"}}})
+    }
+
+    fn run(live: &[serde_json::Value], change: Change, build: impl FnOnce(&mut SyncPlan)) -> Vec<crate::finding::Finding> {
+        let mut plan = plan("orders", vec![change]);
+        build(&mut plan);
+        Run { plans: vec![plan], live: snapshot(live), ..Run::default() }.judge(&["prune-persistent-data"])
+    }
+
+    #[test]
+    fn a_pruned_claim_is_an_error_that_names_volume_size_and_policy_and_points_at_the_removed_text() {
+        let found = run(&[claim(), volume("Delete")], removed(claim(), Action::Prune, Reason::RemovedFromGit { automated: true }), |_| ());
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, Severity::Error);
+        assert_eq!(
+            found[0].message,
+            "PersistentVolumeClaim shop/orders-data will be deleted by the next automatic sync of `orders`; volume pv-1001 (20Gi) has reclaim \
+             policy Delete, so the data goes with it and only a backup or a VolumeSnapshot brings it back"
+        );
+        assert_eq!(found[0].places[0].origin.side, crate::manifest::Side::Base);
+        assert!(found[0].introduced);
+    }
+
+    #[test]
+    fn a_retained_volume_makes_it_a_warning() {
+        let found = run(&[claim(), volume("Retain")], removed(claim(), Action::Prune, Reason::RemovedFromGit { automated: true }), |_| ());
+        assert_eq!(found[0].severity, Severity::Warning);
+        assert!(found[0].message.contains("the data stays"), "{}", found[0].message);
+    }
+
+    #[test]
+    fn an_unknown_policy_stays_an_error_and_says_so() {
+        let found = run(&[claim()], removed(claim(), Action::Prune, Reason::RemovedFromGit { automated: true }), |_| ());
+        assert_eq!(found[0].severity, Severity::Error);
+        assert!(found[0].message.contains("reclaim policy is unknown"), "{}", found[0].message);
+    }
+
+    #[test]
+    fn a_manual_sync_makes_it_a_warning_about_what_prune_would_do() {
+        let found = run(&[claim(), volume("Delete")], removed(claim(), Action::Leftover, Reason::ManualSync), |plan| plan.sync.mode = SyncMode::Manual);
+        assert_eq!(found[0].severity, Severity::Warning);
+        assert!(found[0].message.contains("a manual sync of `orders` with prune"), "{}", found[0].message);
+    }
+
+    #[test]
+    fn claims_that_stay_or_wait_for_approval_and_other_kinds_are_fine() {
+        let stays = [
+            (Action::Retain, Reason::PruneFalse { on_application: false }),
+            (Action::Leftover, Reason::PruneOff),
+            (Action::Confirm, Reason::PruneConfirm { on_application: false }),
+            (Action::Orphan, Reason::NoFinalizer),
+        ];
+        for (action, reason) in stays {
+            assert!(run(&[claim(), volume("Delete")], removed(claim(), action, reason), |_| ()).is_empty(), "{action:?}");
+        }
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "shop"}});
+        assert!(run(&[map.clone()], removed(map, Action::Prune, Reason::RemovedFromGit { automated: true }), |_| ()).is_empty());
+    }
+
+    #[test]
+    fn a_claim_that_goes_with_its_application_is_left_to_the_rule_about_that() {
+        let found = run(&[claim(), volume("Delete")], removed(claim(), Action::Delete, Reason::Cascade), |plan| plan.sync.mode = SyncMode::Deleted);
+        assert!(found.is_empty());
+    }
+
+    fn set(when_deleted: &str) -> serde_json::Value {
+        json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db", "namespace": "shop"},
+            "spec": {"volumeClaimTemplates": [{"metadata": {"name": "data"}}], "persistentVolumeClaimRetentionPolicy": {"whenDeleted": when_deleted}}})
+    }
+
+    #[test]
+    fn a_statefulset_counts_only_if_it_takes_its_claims_along() {
+        let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-db-0", "namespace": "shop"}});
+        let other = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-db-x", "namespace": "shop"}});
+        let prune = |set| removed(set, Action::Prune, Reason::RemovedFromGit { automated: true });
+        let found = run(&[set("Delete"), claim.clone(), other.clone()], prune(set("Delete")), |_| ());
+        assert!(found[0].message.contains("(data-db-0)"), "{}", found[0].message);
+        assert!(run(&[set("Retain"), claim], prune(set("Retain")), |_| ()).is_empty());
+    }
+}
