@@ -7,6 +7,7 @@ pub mod filter;
 pub mod hook;
 pub mod names;
 pub mod options;
+pub mod project;
 pub mod settings;
 pub mod tracking;
 pub mod version;
@@ -14,6 +15,7 @@ pub mod wave;
 
 pub use application::{AppId, Application, Destination, Source, SyncPolicy};
 pub use options::SyncOptions;
+pub use project::Project;
 pub use settings::Settings;
 pub use tracking::{TrackingId, TrackingMethod};
 pub use version::Version;

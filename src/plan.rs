@@ -3,11 +3,27 @@
 //! Takes targets, live state and Applications; hands on [`SyncPlan`]s. Reads no files, runs no programs, knows no Git:
 //! the plan is a function of values.
 
+pub mod application;
 pub mod change;
+pub mod decision;
+pub mod deletion;
+pub mod dependents;
 pub mod diff;
+pub mod effective;
 pub mod failure;
+pub mod pairing;
+pub mod permission;
 pub mod reason;
+pub mod redaction;
+pub mod removal;
+#[cfg(test)]
+pub(crate) mod sample;
 pub mod schema;
+pub mod targets;
+pub mod tasks;
+pub mod waits;
+pub mod world;
 
 pub use change::{Action, AppChange, Basis, Change, Condition, Dependent, FieldChange, Phase, SyncDecision, SyncMode, SyncPlan};
 pub use reason::Reason;
+pub use world::World;

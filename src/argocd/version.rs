@@ -46,6 +46,16 @@ impl Version {
         self.at_least(3, 4)
     }
 
+    /// Respected ignore rules never copy the live `status` into what is applied.
+    pub fn keeps_live_status_out(self) -> bool {
+        self.at_least(3, 3)
+    }
+
+    /// Respected ignore rules leave the fields beside an ignored one to Git.
+    pub fn restores_fields_beside_ignored_ones(self) -> bool {
+        self.at_least(3, 5)
+    }
+
     /// A tracking id that names another Application shows as a difference even with an instance label.
     pub fn shows_foreign_tracking_id(self) -> bool {
         self.at_least(3, 4)

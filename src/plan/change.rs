@@ -192,7 +192,7 @@ pub struct Change {
     pub diff: Vec<FieldChange>,
     /// What goes along with a deletion.
     pub cascade: Vec<Dependent>,
-    /// Server of the cluster, where it is not the Application's own destination.
+    /// Name of the cluster (its server URL where it has none), where it is not the Application's own destination.
     pub cluster: Option<Arc<str>>,
 }
 

@@ -1,7 +1,7 @@
 //! The comparison of one pair as Argo CD makes it: takes a target and its live object, hands on whether the object is out of sync, by which
 //! strategy that was found, and the fields that differ (GE `diff/diff.go`, `util/argo/diff/diff.go`).
 
-mod base64;
+pub(super) mod base64;
 mod convert;
 mod defaults;
 mod field_set;
@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 pub use super::change::FieldChange;
 pub use fields::REDACTED;
-pub use ignore::{CompareOptions, IgnoreError, IgnoreRules, StatusIgnore};
+pub use ignore::{CompareOptions, IgnoreError, IgnoreRules, RespectOptions, StatusIgnore};
 pub use structured::StructuredError;
 
 use super::schema::{Node, Schemas};

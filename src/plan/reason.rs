@@ -30,6 +30,8 @@ pub enum Reason {
     ReplaceOption,
     /// `Force=true`, alone or with `Replace=true`.
     ForceOption,
+    /// Argo CD's comparison ignores the differing fields, but the sync writes them all the same.
+    IgnoredButWritten,
     /// A hook of the sync.
     Hook {
         /// A live copy is deleted before it is created again.
@@ -58,6 +60,8 @@ pub enum Reason {
     PruneOff,
     /// Left Git, and the sync is manual, which prunes only on request.
     ManualSync,
+    /// Left Git, but nothing else differs that would start a sync.
+    NoSyncStarts,
     /// Left Git, and `Prune=false` holds.
     PruneFalse {
         /// It stands on the Application, not on the live object.
@@ -83,6 +87,8 @@ pub enum Reason {
     DestinationMoved,
     /// The Application's project no longer permits it, so Argo CD does not see it.
     NotPermitted,
+    /// A namespace that an earlier sync made because of `CreateNamespace=true`; nothing tracks it.
+    AutoCreatedNamespace,
     /// A namespace that the sync makes because of `CreateNamespace=true`.
     CreateNamespace,
 }
@@ -99,6 +105,7 @@ impl fmt::Display for Reason {
             Self::InSync => write!(f, "in sync"),
             Self::ReplaceOption => write!(f, "Replace=true"),
             Self::ForceOption => write!(f, "Force=true deletes it and creates it again"),
+            Self::IgnoredButWritten => write!(f, "the differing fields are ignored in the comparison, but this sync writes them"),
             Self::Hook { recreates: true } => write!(f, "hook; its live copy is deleted first"),
             Self::Hook { recreates: false } => write!(f, "hook"),
             Self::Skipped => write!(f, "hook: Skip, never applied"),
@@ -108,6 +115,7 @@ impl fmt::Display for Reason {
             Self::RemovedFromGit { automated: false } => write!(f, "removed from Git; pruned by the sync"),
             Self::PruneOff => write!(f, "removed from Git; prune is off"),
             Self::ManualSync => write!(f, "removed from Git; a manual sync prunes only on request"),
+            Self::NoSyncStarts => write!(f, "removed from Git; no sync starts because of it, but the next one deletes it"),
             Self::PruneFalse { on_application: false } => write!(f, "removed from Git; kept by Prune=false on the live object"),
             Self::PruneFalse { on_application: true } => write!(f, "removed from Git; kept by the Application's sync option Prune=false"),
             Self::PruneConfirm { on_application: false } => {
@@ -122,6 +130,7 @@ impl fmt::Display for Reason {
             Self::CrdUntracked => write!(f, "removed from Git; CustomResourceDefinitions carry no tracking and are never pruned"),
             Self::DestinationMoved => write!(f, "the Application moves to another cluster and leaves this object behind"),
             Self::NotPermitted => write!(f, "the Application's project no longer permits it; it stays, unmanaged"),
+            Self::AutoCreatedNamespace => write!(f, "made by CreateNamespace=true; nothing tracks it, so it stays"),
             Self::CreateNamespace => write!(f, "CreateNamespace=true"),
         }
     }

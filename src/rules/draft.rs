@@ -48,20 +48,12 @@ impl Draft {
 
     /// About an Application as a whole, without naming its object.
     pub(super) fn of_plan(plan: &SyncPlan, message: String) -> Self {
-        Self {
-            application: Some(plan.application.id.to_string()),
-            assumed: plan.basis == Basis::Assumed,
-            ..Self::new(message)
-        }
+        Self { application: Some(plan.application.id.to_string()), assumed: plan.basis == Basis::Assumed, ..Self::new(message) }
     }
 
     /// About an Application object.
     pub(super) fn of_application(application: &Application, message: String) -> Self {
-        Self {
-            application: Some(application.id.to_string()),
-            resource: Some(application_key(application)),
-            ..Self::new(message)
-        }
+        Self { application: Some(application.id.to_string()), resource: Some(application_key(application)), ..Self::new(message) }
     }
 
     /// Names the Application by its id.

@@ -141,9 +141,9 @@ pub(super) fn is_ignored(view: &View<'_>, plan: &SyncPlan, object: &Value, key: 
         let matches = |pattern: &str, value: &str| pattern == "*" || pattern == value;
         let covers = |field: &str| {
             let pointers = rule.get(field).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-            pointers.map(|one| if field == "jqPathExpressions" { one.replace('.', "/") } else { one.to_owned() }).any(|one| {
-                pointer.strip_prefix(one.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            })
+            pointers
+                .map(|one| if field == "jqPathExpressions" { one.replace('.', "/") } else { one.to_owned() })
+                .any(|one| pointer.strip_prefix(one.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
         };
         matches(text("group"), &key.group)
             && matches(text("kind"), &key.kind)

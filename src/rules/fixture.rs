@@ -185,7 +185,9 @@ pub(super) fn changed(base: Value, target: Value, on_cluster: Value, action: Act
 }
 
 /// An inventory of Applications: base, head and live object of each, and its parent.
-pub(super) fn inventory(entries: impl IntoIterator<Item = (Option<Value>, Option<Value>, Option<Value>, Option<&'static str>)>) -> Inventory {
+pub(super) fn inventory(
+    entries: impl IntoIterator<Item = (Option<Value>, Option<Value>, Option<Value>, Option<&'static str>)>,
+) -> Inventory {
     let mut all = BTreeMap::new();
     for (base, head, on_cluster, parent) in entries {
         let definition = |object: Value, side| Definition {

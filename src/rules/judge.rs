@@ -65,7 +65,9 @@ fn judge_expressions(facts: &Facts<'_>, rules: &RuleSet, cel: &[(&Rule, &Compile
     let shared = Shared::new(rules.env.clone(), facts.live.settings());
     let parameters: Vec<_> = cel
         .iter()
-        .map(|(rule, _)| cel::from_json(&Value::Object(rule.parameters.iter().map(|(name, value)| (name.clone(), value.clone())).collect())))
+        .map(|(rule, _)| {
+            cel::from_json(&Value::Object(rule.parameters.iter().map(|(name, value)| (name.clone(), value.clone())).collect()))
+        })
         .collect();
     let mut found: BTreeMap<usize, Findings<'_>> = BTreeMap::new();
     for plan in facts.plans {

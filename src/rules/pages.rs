@@ -17,7 +17,9 @@ pub struct Page {
 /// The pages of `docs/rules/`: `README.md` with the list, and a page for each rule.
 pub fn pages(rules: &RuleSet) -> Vec<Page> {
     let mut pages = vec![Page { file: "README.md".into(), text: list(rules) }];
-    pages.extend(rules.definitions().map(|definition| Page { file: format!("{}.md", definition.id.replace('/', "--")), text: page(definition) }));
+    pages.extend(
+        rules.definitions().map(|definition| Page { file: format!("{}.md", definition.id.replace('/', "--")), text: page(definition) }),
+    );
     pages
 }
 
@@ -60,7 +62,13 @@ fn page(definition: &Definition) -> String {
     }
     let _ = write!(text, "\n## What happens, and why it hurts\n\n{}\n", definition.why.trim());
     let example = &definition.example;
-    let _ = write!(text, "\n## Example\n\n{}\n\npresync says:\n\n> {}\n\nFine:\n\n{}\n", example.bad.trim(), quoted(&example.finding), example.good.trim());
+    let _ = write!(
+        text,
+        "\n## Example\n\n{}\n\npresync says:\n\n> {}\n\nFine:\n\n{}\n",
+        example.bad.trim(),
+        quoted(&example.finding),
+        example.good.trim()
+    );
     let _ = write!(text, "\n## How to fix it\n\n{}\n", definition.fix.trim());
     if !definition.parameters.is_empty() {
         text.push_str("\n## Parameters\n\n| name | default |\n|---|---|\n");

@@ -26,7 +26,10 @@ const TABLE: &[(&str, &[&str])] = &[
         ],
     ),
     ("prune-unrendered", &["protection-misplaced", "prune-persistent-data", "prune-custom-resource"]),
-    ("protection-misspelled", &["protection-not-live", "protection-misplaced", "prune-persistent-data", "prune-namespace", "prune-custom-resource"]),
+    (
+        "protection-misspelled",
+        &["protection-not-live", "protection-misplaced", "prune-persistent-data", "prune-namespace", "prune-custom-resource"],
+    ),
     ("protection-not-live", &["protection-misplaced", "prune-persistent-data", "prune-namespace", "prune-custom-resource"]),
     ("protection-misplaced", &["prune-persistent-data", "prune-custom-resource"]),
     ("stateful-identity-changed", &["prune-persistent-data"]),

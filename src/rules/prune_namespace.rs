@@ -7,9 +7,9 @@ use super::facts::{View, enumerate, next_sync, plural};
 use crate::plan::{Action, Change, Dependent, SyncMode, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
-    let pruned = view.changes().filter(|(plan, change)| {
-        change.action == Action::Prune && change.key.is("", "Namespace") && plan.sync.mode != SyncMode::Deleted
-    });
+    let pruned = view
+        .changes()
+        .filter(|(plan, change)| change.action == Action::Prune && change.key.is("", "Namespace") && plan.sync.mode != SyncMode::Deleted);
     for (plan, change) in pruned {
         let message = format!("{} will be deleted by {}, {}", change.key.named(), next_sync(plan), contents(plan, change));
         findings.push(Draft::of_change(plan, change, message).at(change.base.as_ref().map(|base| &base.origin), "", "leaves Git"));
@@ -63,7 +63,11 @@ mod tests {
     use serde_json::json;
 
     fn dependent(kind: &str, name: &str, application: Option<&str>) -> Dependent {
-        Dependent { key: ResourceKey::new("", kind, "billing", name), because: "in the namespace", application: application.map(str::to_owned) }
+        Dependent {
+            key: ResourceKey::new("", kind, "billing", name),
+            because: "in the namespace",
+            application: application.map(str::to_owned),
+        }
     }
 
     fn run(action: Action, cascade: Vec<Dependent>) -> Vec<crate::finding::Finding> {

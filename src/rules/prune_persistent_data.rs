@@ -73,11 +73,15 @@ fn fate_by_policy(volume: &Volume) -> Fate {
     match volume.policy.as_deref() {
         Some("Retain") => Fate {
             grade: Some("retained"),
-            sentence: format!("volume {named} has reclaim policy Retain, so the data stays, but a new claim does not bind to it until somebody clears its claimRef"),
+            sentence: format!(
+                "volume {named} has reclaim policy Retain, so the data stays, but a new claim does not bind to it until somebody clears its claimRef"
+            ),
         },
         Some(policy) => Fate {
             grade: None,
-            sentence: format!("volume {named} has reclaim policy {policy}, so the data goes with it and only a backup or a VolumeSnapshot brings it back"),
+            sentence: format!(
+                "volume {named} has reclaim policy {policy}, so the data goes with it and only a backup or a VolumeSnapshot brings it back"
+            ),
         },
         None => Fate {
             grade: None,
@@ -98,12 +102,12 @@ fn fate_of_volume(volume: &Value) -> Fate {
     match policy {
         "Retain" => Fate {
             grade: Some("retained"),
-            sentence: "its reclaim policy is Retain, so the data stays in the storage, but nothing in the cluster points at it any more".into(),
+            sentence: "its reclaim policy is Retain, so the data stays in the storage, but nothing in the cluster points at it any more"
+                .into(),
         },
-        policy => Fate {
-            grade: None,
-            sentence: format!("its reclaim policy is {policy}, so the data is deleted as soon as no claim uses it"),
-        },
+        policy => {
+            Fate { grade: None, sentence: format!("its reclaim policy is {policy}, so the data is deleted as soon as no claim uses it") }
+        }
     }
 }
 
@@ -115,7 +119,8 @@ fn fate_of_statefulset(view: &View<'_>, plan: &SyncPlan, set: &LiveObject) -> Op
     }
     let claims = claims_of(view, set);
     if claims.is_empty() {
-        let has_templates = set.object().pointer("/spec/volumeClaimTemplates").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+        let has_templates =
+            set.object().pointer("/spec/volumeClaimTemplates").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
         return (has_templates && plan.basis == Basis::Assumed).then(|| Fate {
             grade: None,
             sentence: "persistentVolumeClaimRetentionPolicy.whenDeleted is Delete, so its claims and their data go with it".into(),
@@ -134,7 +139,10 @@ fn fate_of_statefulset(view: &View<'_>, plan: &SyncPlan, set: &LiveObject) -> Op
     let end = if retained { "their volumes are Retain, so the data stays unbound" } else { "their data is lost" };
     Some(Fate {
         grade: retained.then_some("retained"),
-        sentence: format!("persistentVolumeClaimRetentionPolicy.whenDeleted is Delete, so its claims go with it ({}): {end}", enumerate(&named, 5)),
+        sentence: format!(
+            "persistentVolumeClaimRetentionPolicy.whenDeleted is Delete, so its claims go with it ({}): {end}",
+            enumerate(&named, 5)
+        ),
     })
 }
 
@@ -192,7 +200,9 @@ mod tests {
 
     #[test]
     fn a_manual_sync_makes_it_a_warning_about_what_prune_would_do() {
-        let found = run(&[claim(), volume("Delete")], removed(claim(), Action::Leftover, Reason::ManualSync), |plan| plan.sync.mode = SyncMode::Manual);
+        let found = run(&[claim(), volume("Delete")], removed(claim(), Action::Leftover, Reason::ManualSync), |plan| {
+            plan.sync.mode = SyncMode::Manual
+        });
         assert_eq!(found[0].severity, Severity::Warning);
         assert!(found[0].message.contains("a manual sync of `orders` with prune"), "{}", found[0].message);
     }
@@ -214,7 +224,8 @@ mod tests {
 
     #[test]
     fn a_claim_that_goes_with_its_application_is_left_to_the_rule_about_that() {
-        let found = run(&[claim(), volume("Delete")], removed(claim(), Action::Delete, Reason::Cascade), |plan| plan.sync.mode = SyncMode::Deleted);
+        let found =
+            run(&[claim(), volume("Delete")], removed(claim(), Action::Delete, Reason::Cascade), |plan| plan.sync.mode = SyncMode::Deleted);
         assert!(found.is_empty());
     }
 

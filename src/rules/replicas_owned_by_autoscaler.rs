@@ -24,11 +24,18 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         let live = change.live_object().and_then(|live| live.pointer(POINTER)).and_then(Value::as_i64);
         let now = live.map(|live| format!(" (live {live})")).unwrap_or_default();
         let (grade, effect) = match (plan.sync.self_heal, ignored) {
-            (_, true) => (Some("no-self-heal"), format!("the field is ignored only in the comparison, so each full sync of {} sets it back to {replicas}", app_name(plan))),
+            (_, true) => (
+                Some("no-self-heal"),
+                format!("the field is ignored only in the comparison, so each full sync of {} sets it back to {replicas}", app_name(plan)),
+            ),
             (true, false) => (None, format!("{} heals itself, so each scaling is undone within seconds", app_name(plan))),
-            (false, false) => (Some("no-self-heal"), format!("each sync of {} sets it back to {replicas}, and in between it shows OutOfSync", app_name(plan))),
+            (false, false) => (
+                Some("no-self-heal"),
+                format!("each sync of {} sets it back to {replicas}, and in between it shows OutOfSync", app_name(plan)),
+            ),
         };
-        let message = format!("{} sets replicas: {replicas} in Git while {} scales it{now}; {effect}", change.key.named(), scaler.key.named());
+        let message =
+            format!("{} sets replicas: {replicas} in Git while {} scales it{now}; {effect}", change.key.named(), scaler.key.named());
         let draft = Draft::of_change(plan, change, message)
             .grade(grade)
             .introduced(is_introduced(view, plan, change, scaler))
@@ -64,7 +71,8 @@ mod tests {
     use serde_json::json;
 
     fn deployment(replicas: Option<i64>) -> serde_json::Value {
-        let mut object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "api", "namespace": "shop"}, "spec": {}});
+        let mut object =
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "api", "namespace": "shop"}, "spec": {}});
         if let Some(replicas) = replicas {
             object["spec"]["replicas"] = replicas.into();
         }
@@ -77,7 +85,8 @@ mod tests {
     }
 
     fn run(scaler: serde_json::Value, replicas: Option<i64>, build: impl FnOnce(&mut SyncPlan)) -> Vec<Finding> {
-        let update = changed(deployment(replicas), deployment(replicas), deployment(Some(7)), Action::Update, Reason::Differs { fields: 1 });
+        let update =
+            changed(deployment(replicas), deployment(replicas), deployment(Some(7)), Action::Update, Reason::Differs { fields: 1 });
         let mut plan = plan("api", vec![added(scaler), update]);
         plan.sync.self_heal = true;
         build(&mut plan);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use cel::Env;
+use ::cel::Env;
 use serde_json::Value;
 
 use super::builtin::{self, Native};
@@ -127,7 +127,9 @@ impl RuleSet {
 
     fn load(&mut self, definitions: Vec<(Definition, Option<Native>)>) -> Result<(), RuleError> {
         let env = self.env.clone();
-        let rules = cel::on_large_stack(move || definitions.into_iter().map(|(definition, native)| ready(&env, definition, native)).collect::<Result<Vec<_>, _>>())??;
+        let rules = cel::on_large_stack(move || {
+            definitions.into_iter().map(|(definition, native)| ready(&env, definition, native)).collect::<Result<Vec<_>, _>>()
+        })??;
         for rule in rules {
             let id = rule.definition.id.clone();
             if self.rules.insert(id.clone(), rule).is_some() {

@@ -340,7 +340,8 @@ mod tests {
     fn no_error_repeats_what_a_file_holds() {
         for text in ["a: *canary", "--- canary", "a: !!int canary", "password: 'canary", "{\"a\": canary", "a: .inf # canary"] {
             let error = load_inputs(vec![Input::Bytes { name: "x".into(), bytes: text.into() }]).unwrap_err();
-            let shown = format!("{error} {error:?} {:?}", miette::Report::new(error));
+            let words = format!("{error} {error:?}");
+            let shown = format!("{words} {:?}", miette::Report::new(error));
             assert!(!shown.contains("canary"), "{text}: {shown}");
         }
     }

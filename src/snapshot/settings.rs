@@ -51,7 +51,11 @@ impl Stated {
     }
 
     /// The settings: a live `argocd-cm` decides what it can, the rest is as stated. `None` where nothing is known of an Argo CD.
-    pub(super) fn settings<'a>(self, objects: impl Iterator<Item = (&'a Body, &'a Peek<'a>)>, incomplete: &mut Vec<String>) -> Settings {
+    pub(super) fn settings<'a>(
+        self,
+        objects: impl Iterator<Item = (&'a Body, &'a Peek<'a>)>,
+        incomplete: &mut Vec<String>,
+    ) -> Option<Settings> {
         let is_config = |peek: &Peek<'_>| {
             peek.kind == "ConfigMap"
                 && peek.api_version == "v1"

@@ -216,6 +216,11 @@ impl IgnoreRules {
         managers
     }
 
+    /// Whether any rule covers some field of this object.
+    pub fn concerns(&self, object: &Value) -> bool {
+        self.touches(&Target::of(object)) != Touch::Nothing
+    }
+
     /// Takes the ignored fields out of one object, then rewrites fields of known types (`composableNormalizer`).
     pub(super) fn normalize(&self, object: &mut Value, status: StatusIgnore) {
         let owned = Target::of(object);

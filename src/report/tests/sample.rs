@@ -71,6 +71,7 @@ impl Sample {
 /// A snapshot as a report names it.
 pub(super) fn snapshot() -> SnapshotSource {
     SnapshotSource {
+        digest: None,
         source: "live.presync.zst".to_owned(),
         captured_at: Some("2026-11-30T04:00:00Z".to_owned()),
         cluster: "https://kubernetes.default.svc".to_owned(),

@@ -31,9 +31,13 @@ pub(super) fn add(context: &mut Context<'_, '_>) -> Result<(), DeclarationError>
         let value = list(Some(&options)).find_map(|entry| entry.strip_prefix(key.as_str())?.strip_prefix('=')).unwrap_or_default();
         Arc::new(value.to_owned())
     })?;
-    context.add_function("hasOption", |object: Value, entry: Arc<String>| list(Some(&sync_options(&object))).any(|one| one == entry.as_str()))?;
+    context.add_function("hasOption", |object: Value, entry: Arc<String>| {
+        list(Some(&sync_options(&object))).any(|one| one == entry.as_str())
+    })?;
     context.add_function("field", |object: Value, pointer: Arc<String>| field(&object, &pointer))?;
-    context.add_function("plural", |count: i64, noun: Arc<String>| Arc::new(crate::rules::facts::plural(usize::try_from(count).unwrap_or(0), &noun)))?;
+    context.add_function("plural", |count: i64, noun: Arc<String>| {
+        Arc::new(crate::rules::facts::plural(usize::try_from(count).unwrap_or(0), &noun))
+    })?;
     Ok(())
 }
 

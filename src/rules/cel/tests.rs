@@ -54,7 +54,14 @@ fn an_expression_that_fails_is_an_error_with_rule_expression_and_object_and_no_f
 
 #[test]
 fn unknown_names_are_found_at_load() {
-    let unknown = ["objekt.kind == 'x'", "object.kind.startWith('x')", "params.limits > 1", "variables.x > 1", "foo(object)", "change.cascade.all(c, d.kind == 'x')"];
+    let unknown = [
+        "objekt.kind == 'x'",
+        "object.kind.startWith('x')",
+        "params.limits > 1",
+        "variables.x > 1",
+        "foo(object)",
+        "change.cascade.all(c, d.kind == 'x')",
+    ];
     for text in unknown {
         assert!(matches!(expression(text), Err(RuleError::Expression { subject: None, .. })), "{text}");
     }
@@ -70,7 +77,7 @@ fn long_large_and_deeply_nested_expressions_are_refused() {
         (0..depth).fold("true".to_owned(), |inner, level| format!("{list}.all(v{level}, {inner})"))
     };
     assert!(expression(&nested(3)).is_ok());
-    assert!(expression(&nested(4)).unwrap_err().to_string().contains("more than 3 deep"));
+    assert!(expression(&nested(4)).err().unwrap().to_string().contains("more than 3 deep"));
     let parentheses = format!("{}true{}", "(".repeat(900), ")".repeat(900));
     assert!(expression(&parentheses).is_err());
 }

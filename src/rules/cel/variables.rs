@@ -137,6 +137,7 @@ fn reason_word(reason: &Reason) -> &'static str {
         Reason::InSync => "in-sync",
         Reason::ReplaceOption => "replace-option",
         Reason::ForceOption => "force-option",
+        Reason::IgnoredButWritten => "ignored-but-written",
         Reason::Hook { .. } => "hook",
         Reason::Skipped => "skipped",
         Reason::UnknownHook { .. } => "unknown-hook",
@@ -144,6 +145,7 @@ fn reason_word(reason: &Reason) -> &'static str {
         Reason::RemovedFromGit { .. } => "removed-from-git",
         Reason::PruneOff => "prune-off",
         Reason::ManualSync => "manual-sync",
+        Reason::NoSyncStarts => "no-sync-starts",
         Reason::PruneFalse { .. } => "prune-false",
         Reason::PruneConfirm { .. } => "prune-confirm",
         Reason::Cascade => "cascade",
@@ -152,6 +154,7 @@ fn reason_word(reason: &Reason) -> &'static str {
         Reason::CrdUntracked => "crd-untracked",
         Reason::DestinationMoved => "destination-moved",
         Reason::NotPermitted => "not-permitted",
+        Reason::AutoCreatedNamespace => "auto-created-namespace",
         Reason::CreateNamespace => "create-namespace",
     }
 }

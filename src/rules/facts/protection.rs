@@ -83,7 +83,18 @@ mod tests {
 
     #[test]
     fn values_that_look_like_a_protection_and_are_none_are_found() {
-        for text in ["Prune=False", "prune=false", "Prune: false", "Prune = false", "Prune=no", "PRUNE=FALSE", "Prune=Confirm", "Prune=\"false\"", "Delete=False", "Prune false"] {
+        for text in [
+            "Prune=False",
+            "prune=false",
+            "Prune: false",
+            "Prune = false",
+            "Prune=no",
+            "PRUNE=FALSE",
+            "Prune=Confirm",
+            "Prune=\"false\"",
+            "Delete=False",
+            "Prune false",
+        ] {
             assert_eq!(written(text), [text], "{text}");
         }
         assert_eq!(written("Validate=false;Prune=false"), ["Prune=false"]);
@@ -91,7 +102,18 @@ mod tests {
 
     #[test]
     fn what_argo_cd_understands_or_what_means_something_else_is_not_named() {
-        for text in ["Prune=false", "Validate=false, Prune=false", "Prune=true", "Prune=confirm", "PruneLast=true", "Delete=false,Prune=false", "Prune=true,prune=false", "Validate=False", "ServerSideApply=false", "PrunePropagationPolicy=background"] {
+        for text in [
+            "Prune=false",
+            "Validate=false, Prune=false",
+            "Prune=true",
+            "Prune=confirm",
+            "PruneLast=true",
+            "Delete=false,Prune=false",
+            "Prune=true,prune=false",
+            "Validate=False",
+            "ServerSideApply=false",
+            "PrunePropagationPolicy=background",
+        ] {
             assert_eq!(written(text), [""; 0], "{text}");
         }
     }

@@ -1,0 +1,220 @@
+//! An AppProject: which sources, destinations and kinds its Applications may use.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::filter::glob_matches;
+use super::names::GROUP;
+use crate::manifest::{key, metadata_str};
+
+/// The parts of an AppProject that permit or deny.
+///
+/// Source: Argo CD `pkg/apis/application/v1alpha1/app_project_types.go`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Project {
+    /// Name.
+    #[serde(skip)]
+    pub name: String,
+    source_repos: Option<Vec<String>>,
+    destinations: Option<Vec<Entry>>,
+    cluster_resource_whitelist: Option<Vec<Kind>>,
+    cluster_resource_blacklist: Option<Vec<Kind>>,
+    namespace_resource_whitelist: Option<Vec<Kind>>,
+    namespace_resource_blacklist: Option<Vec<Kind>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct Entry {
+    server: String,
+    name: String,
+    namespace: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+struct Kind {
+    group: String,
+    kind: String,
+    name: String,
+}
+
+impl Kind {
+    fn covers(&self, group: &str, kind: &str, name: Option<&str>) -> bool {
+        glob_matches(&self.group, group)
+            && glob_matches(&self.kind, kind)
+            && name.is_none_or(|name| self.name.is_empty() || glob_matches(&self.name, name))
+    }
+}
+
+impl Project {
+    /// Whether the object is an AppProject.
+    pub fn is_project(object: &Value) -> bool {
+        object.get("kind").and_then(Value::as_str) == Some("AppProject") && key::group_of(object) == GROUP
+    }
+
+    /// Reads an AppProject; `None` where its spec has another shape.
+    pub fn read(object: &Value) -> Option<Self> {
+        let mut project = match object.get("spec") {
+            None | Some(Value::Null) => Self::default(),
+            Some(spec) => Self::deserialize(spec).ok()?,
+        };
+        metadata_str(object, "name")?.clone_into(&mut project.name);
+        Some(project)
+    }
+
+    /// Whether objects of this group, kind and name may be managed.
+    pub fn permits_kind(&self, group: &str, kind: &str, name: &str, namespaced: bool) -> bool {
+        let listed = |list: &Option<Vec<Kind>>, name: Option<&str>| {
+            list.as_ref().is_some_and(|list| list.iter().any(|one| one.covers(group, kind, name)))
+        };
+        if namespaced {
+            (self.namespace_resource_whitelist.is_none() || listed(&self.namespace_resource_whitelist, None))
+                && !listed(&self.namespace_resource_blacklist, None)
+        } else {
+            listed(&self.cluster_resource_whitelist, Some(name)) && !listed(&self.cluster_resource_blacklist, Some(name))
+        }
+    }
+
+    /// Whether objects may go to this namespace of this cluster.
+    ///
+    /// Source: `isDestinationMatched`.
+    pub fn permits_destination(&self, server: &str, name: &str, namespace: &str) -> bool {
+        let mut any = false;
+        for entry in self.destinations.iter().flatten() {
+            let by_name = !name.is_empty() && matches_or_denies(&entry.name, name);
+            let by_server = !server.is_empty() && matches_or_denies(&entry.server, server);
+            let by_namespace = matches_or_denies(&entry.namespace, namespace);
+            if (by_server || by_name) && by_namespace {
+                any = true;
+            } else if (!by_name && is_deny(&entry.name))
+                || (!by_server && is_deny(&entry.server) && by_namespace)
+                || (!by_namespace && is_deny(&entry.namespace) && by_server)
+            {
+                return false;
+            }
+        }
+        any
+    }
+
+    /// Whether sources may come from this repository.
+    ///
+    /// Source: `IsSourcePermitted`; a glob's `*` stops at `/` here.
+    pub fn permits_source(&self, repo_url: &str) -> bool {
+        let url = normalised_url(repo_url);
+        let mut any = false;
+        for pattern in self.source_repos.iter().flatten() {
+            let matched = match pattern.strip_prefix('!') {
+                Some(denied) => !path_glob_matches(&normalised_url(denied), &url),
+                None => path_glob_matches(&normalised_url(pattern), &url),
+            };
+            if matched {
+                any = true;
+            } else if is_deny(pattern) {
+                return false;
+            }
+        }
+        any
+    }
+}
+
+fn is_deny(pattern: &str) -> bool {
+    pattern.starts_with('!')
+}
+
+fn matches_or_denies(pattern: &str, text: &str) -> bool {
+    match pattern.strip_prefix('!') {
+        Some(denied) => !glob_matches(denied, text),
+        None => glob_matches(pattern, text),
+    }
+}
+
+/// Source: Argo CD `util/git/git.go:NormalizeGitURL`.
+fn normalised_url(url: &str) -> String {
+    let lower = url.trim().to_lowercase();
+    let text = match lower.split_once(':') {
+        Some((host, path)) if host.contains('@') && !host.contains('/') && !path.starts_with("//") => {
+            format!("{host}/{}", path.trim_start_matches('/'))
+        }
+        _ => lower,
+    };
+    let text = text.strip_prefix("ssh://").unwrap_or(&text);
+    text.strip_suffix(".git").unwrap_or(text).to_owned()
+}
+
+/// A glob whose `*` and `?` stop at `/` while `**` does not; a lone `*` matches all.
+fn path_glob_matches(pattern: &str, text: &str) -> bool {
+    if pattern == "*" || pattern == text {
+        return true;
+    }
+    let mut expression = String::from("(?s)^");
+    let mut characters = pattern.chars().peekable();
+    let mut in_alternatives = 0_usize;
+    while let Some(character) = characters.next() {
+        match character {
+            '*' if characters.peek() == Some(&'*') => {
+                characters.next();
+                expression.push_str(".*");
+            }
+            '*' => expression.push_str("[^/]*"),
+            '?' => expression.push_str("[^/]"),
+            '{' => {
+                in_alternatives += 1;
+                expression.push_str("(?:");
+            }
+            '}' if in_alternatives > 0 => {
+                in_alternatives -= 1;
+                expression.push(')');
+            }
+            ',' if in_alternatives > 0 => expression.push('|'),
+            other => expression.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
+        }
+    }
+    expression.push('$');
+    regex::Regex::new(&expression).is_ok_and(|expression| expression.is_match(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn project(spec: Value) -> Project {
+        Project::read(&json!({"kind": "AppProject", "metadata": {"name": "p"}, "spec": spec})).unwrap()
+    }
+
+    #[test]
+    fn scenario_76_a_denied_source_alone_permits_the_others() {
+        let only_denied = project(json!({"sourceRepos": ["!https://git.example.com/bad"]}));
+        assert!(only_denied.permits_source("https://git.example.com/good"));
+        assert!(!only_denied.permits_source("https://git.example.com/bad.git"));
+        assert!(!project(json!({})).permits_source("https://git.example.com/good"));
+    }
+
+    #[test]
+    fn a_star_in_a_source_stops_at_a_slash_and_two_do_not() {
+        let one = project(json!({"sourceRepos": ["https://git.example.com/*"]}));
+        assert!(one.permits_source("https://git.example.com/a") && !one.permits_source("https://git.example.com/a/b"));
+        assert!(project(json!({"sourceRepos": ["https://git.example.com/**"]})).permits_source("https://git.example.com/a/b"));
+        assert!(project(json!({"sourceRepos": ["*"]})).permits_source("https://git.example.com/a/b"));
+    }
+
+    #[test]
+    fn scenario_77_an_explicit_empty_list_denies_every_kind_and_an_absent_one_only_cluster_kinds() {
+        let empty = project(json!({"namespaceResourceWhitelist": []}));
+        assert!(!empty.permits_kind("", "ConfigMap", "c", true));
+        let absent = project(json!({}));
+        assert!(absent.permits_kind("", "ConfigMap", "c", true));
+        assert!(!absent.permits_kind("", "Namespace", "n", false));
+    }
+
+    #[test]
+    fn destinations_match_by_server_or_name_and_denials_veto() {
+        let plain = project(json!({"destinations": [{"server": "https://kubernetes.default.svc", "namespace": "shop-*"}]}));
+        assert!(plain.permits_destination("https://kubernetes.default.svc", "in-cluster", "shop-a"));
+        assert!(!plain.permits_destination("https://kubernetes.default.svc", "in-cluster", "kube-system"));
+        let veto = project(json!({"destinations": [{"server": "*", "namespace": "*"}, {"server": "*", "namespace": "!kube-system"}]}));
+        assert!(veto.permits_destination("s", "", "shop") && !veto.permits_destination("s", "", "kube-system"));
+    }
+}

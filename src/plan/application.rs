@@ -1,0 +1,703 @@
+//! The sync plan of one Application.
+//!
+//! Takes the Application as it will be, what Git renders for it, and the shared [`World`]; hands on its [`SyncPlan`].
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::change::{Action, AppChange, Basis, Change, Condition, Phase, SyncDecision, SyncMode, SyncPlan};
+use super::decision::{self, Status};
+use super::diff::{self, IgnoreRules, ObjectDiff};
+use super::failure::{self, Apply, ApplyStrategy, Failure, Outcome};
+use super::pairing::{self, Pair};
+use super::permission;
+use super::reason::Reason;
+use super::redaction;
+use super::removal::{self, Operation};
+use super::targets::{self, Frame, Targets};
+use super::tasks::{self, Effect, End, Step, Task};
+use super::waits::{self, Wait, WaitKind};
+use super::world::World;
+use crate::argocd::hook::{self, DeletePolicy, HookType};
+use crate::argocd::names::HOOK;
+use crate::argocd::options;
+use crate::argocd::{Application, Settings};
+use crate::manifest::{Manifest, Origin, ResourceKey, annotation, key::version_of};
+use crate::snapshot::LiveObject;
+
+/// What is known about one Application.
+pub struct Input<'a> {
+    /// The Application as it will be in effect.
+    pub application: Arc<Application>,
+    /// Its definition in the repository.
+    pub origin: Option<Origin>,
+    /// What Git renders for it, in order.
+    pub rendered: &'a [Arc<Manifest>],
+    /// What Git rendered for it at base.
+    pub rendered_at_base: &'a [Arc<Manifest>],
+    /// Server of the cluster it was deployed to so far, if that is another one.
+    pub previous_server: Option<Arc<str>>,
+}
+
+/// Plans the sync of one Application.
+pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
+    let server = match world.server(&input.application.spec.destination) {
+        Ok(server) => server,
+        Err(problem) => return stopped(input, "".into(), world, SyncMode::Refused, problem, Vec::new()),
+    };
+    if let Some(denied) = permission::application(&input.application, world, &server) {
+        return stopped(input, server, world, SyncMode::Refused, denied, Vec::new());
+    }
+    let targets = normalised(input, input.rendered, world, &server);
+    if let Some(object) = &targets.without_namespace {
+        let problem = format!("{} has no namespace and the Application's destination gives none", object.key.named());
+        return stopped(input, server, world, SyncMode::Refused, problem, targets.conditions);
+    }
+    let base = base_targets(input, world, &server);
+    Planner { input, world, server, targets, base, ignore: world.ignore_rules(&input.application) }.plan()
+}
+
+/// A plan in which nothing happens: the sync is refused, or there are no targets.
+pub fn stopped(
+    input: &Input<'_>,
+    server: Arc<str>,
+    world: &World<'_>,
+    mode: SyncMode,
+    reason: String,
+    conditions: Vec<Condition>,
+) -> SyncPlan {
+    let automated = input.application.automated();
+    SyncPlan {
+        application: Arc::clone(&input.application),
+        origin: input.origin.clone(),
+        server,
+        change: AppChange::Unchanged,
+        sync: SyncDecision {
+            mode,
+            prune: automated.is_some_and(|automated| automated.prune),
+            self_heal: automated.is_some_and(|automated| automated.self_heal),
+            starts: false,
+            reason,
+        },
+        changes: Vec::new(),
+        conditions,
+        basis: basis(world),
+        affected: false,
+    }
+}
+
+pub(super) fn basis(world: &World<'_>) -> Basis {
+    if world.live.is_assumed() { Basis::Assumed } else { Basis::Live }
+}
+
+/// The targets of an Application as the controller sees them.
+pub fn normalised(input: &Input<'_>, rendered: &[Arc<Manifest>], world: &World<'_>, server: &str) -> Targets {
+    let settings = world.live.settings();
+    let instance = input.application.id.instance(&settings.namespace);
+    let scope = |group: &str, kind: &str| world.scope(server, group, kind);
+    let namespace = &input.application.spec.destination.namespace;
+    targets::normalise(rendered, &Frame { settings, instance: &instance, namespace, server, scope: &scope })
+}
+
+/// What Git rendered before the change, under the keys that it has at this destination.
+fn base_targets(input: &Input<'_>, world: &World<'_>, server: &str) -> HashMap<ResourceKey, Arc<Manifest>> {
+    let before = normalised(input, input.rendered_at_base, world, server);
+    before.manifests.into_iter().map(|manifest| (manifest.key.clone(), manifest)).collect()
+}
+
+struct Planner<'a> {
+    input: &'a Input<'a>,
+    world: &'a World<'a>,
+    server: Arc<str>,
+    targets: Targets,
+    base: HashMap<ResourceKey, Arc<Manifest>>,
+    ignore: Result<IgnoreRules, String>,
+}
+
+/// A pair with what the comparison says about it.
+struct Compared {
+    pair: Pair,
+    diff: Option<ObjectDiff>,
+}
+
+impl Planner<'_> {
+    fn settings(&self) -> &Settings {
+        self.world.live.settings()
+    }
+
+    fn options(&self) -> &options::SyncOptions {
+        &self.input.application.spec.sync_policy.sync_options
+    }
+
+    fn plan(mut self) -> SyncPlan {
+        let rules = match std::mem::replace(&mut self.ignore, Ok(IgnoreRules::default())) {
+            Ok(rules) => rules,
+            Err(problem) => {
+                let conditions = std::mem::take(&mut self.targets.conditions);
+                return stopped(self.input, Arc::clone(&self.server), self.world, SyncMode::Refused, problem, conditions);
+            }
+        };
+        let (hooks, plain) = self.split_targets();
+        let instance = self.input.application.id.instance(&self.settings().namespace);
+        let permitted = |object: &LiveObject| permission::live_object(&self.input.application, self.world, &self.server, object);
+        let every_target: Vec<Arc<Manifest>> = plain.clone();
+        let compared: Vec<Compared> = pairing::pair(&every_target, self.world.live, &self.server, &instance, &permitted)
+            .into_iter()
+            .filter(|pair| !hooks.iter().any(|(hook, _)| pair.target.is_none() && hook.key == pair.key))
+            .map(|pair| Compared { diff: self.compare(&pair, &rules), pair })
+            .collect();
+        let status = self.status(&compared);
+        let automated = self.input.application.automated();
+        let mut sync = decision::decide(automated, &status);
+        let mut conditions = std::mem::take(&mut self.targets.conditions);
+        conditions.extend(self.shared_resources(&compared, &instance));
+        if sync.mode != SyncMode::Refused
+            && let Some((problem, condition)) = self.refusal(&compared, &hooks, &conditions, sync.starts || automated.is_none())
+        {
+            conditions.extend(condition);
+            sync = SyncDecision { mode: SyncMode::Refused, starts: false, reason: problem, ..sync };
+        }
+        let changes =
+            if sync.mode == SyncMode::Refused { Vec::new() } else { self.changes(compared, &hooks, &sync, &rules, &mut conditions) };
+        SyncPlan {
+            application: Arc::clone(&self.input.application),
+            origin: self.input.origin.clone(),
+            server: Arc::clone(&self.server),
+            change: AppChange::Unchanged,
+            sync,
+            changes,
+            conditions,
+            basis: basis(self.world),
+            affected: false,
+        }
+    }
+
+    /// Hooks with their phases (none for an unknown type), and plain targets. Hooks of the Application's deletion are left out.
+    fn split_targets(&self) -> (Vec<(Arc<Manifest>, Vec<Phase>)>, Vec<Arc<Manifest>>) {
+        let mut hooks = Vec::new();
+        let mut plain = Vec::new();
+        for target in &self.targets.manifests {
+            if !hook::is_hook(&target.object) {
+                plain.push(Arc::clone(target));
+                continue;
+            }
+            let phases: Vec<Phase> = hook::hook_types(&target.object).into_iter().filter_map(phase_of).collect();
+            if phases.is_empty() && !hook::deletion_hooks(&target.object).is_empty() {
+                continue;
+            }
+            hooks.push((Arc::clone(target), phases));
+        }
+        (hooks, plain)
+    }
+
+    fn compare(&self, pair: &Pair, rules: &IgnoreRules) -> Option<ObjectDiff> {
+        let (target, live) = (pair.target.as_ref()?, pair.live.as_ref()?);
+        let context = self.world.diff_context(rules, self.applies_server_side(&target.object));
+        Some(diff::diff(&target.object, &self.known(target, live), &context))
+    }
+
+    /// The live object, with what Git had before the change in place of values that the snapshot left out.
+    fn known<'l>(&self, target: &Manifest, live: &'l LiveObject) -> Cow<'l, Value> {
+        redaction::completed(live.object(), self.base.get(&target.key).map(|base| &*base.object), &target.object)
+    }
+
+    /// Source: Argo CD `gitops-engine/pkg/sync/sync_context.go:shouldUseServerSideApply`.
+    fn applies_server_side(&self, target: &Value) -> bool {
+        !options::object_has(target, "ServerSideApply=false")
+            && (self.options().has("ServerSideApply=true") || options::object_has(target, "ServerSideApply=true"))
+    }
+
+    /// Source: Argo CD `gitops-engine/pkg/sync/sync_context.go:applyObject`.
+    fn apply(&self, target: &Value, live: Option<&Value>) -> Apply {
+        let either = |option: &str| options::object_has(target, option) || live.is_some_and(|live| options::object_has(live, option));
+        let strategy = if self.options().has("Replace=true") || either("Replace=true") {
+            ApplyStrategy::Replace
+        } else if self.applies_server_side(target) {
+            ApplyStrategy::ServerSide
+        } else {
+            ApplyStrategy::ClientSide
+        };
+        Apply { strategy, force: either("Force=true") }
+    }
+
+    fn self_referenced(&self, live: &LiveObject) -> bool {
+        pairing::is_self_referenced(live, self.settings().tracking.method)
+    }
+
+    /// Source: Argo CD `controller/state.go:CompareAppState`, the loop over managed resources.
+    fn status(&self, compared: &[Compared]) -> Status {
+        let mut status = Status::default();
+        for Compared { pair, diff } in compared {
+            match (&pair.target, &pair.live) {
+                (Some(target), _) if hook::is_skipped(&target.object) => status.without += 1,
+                (Some(_), None) => status.out_of_sync += 1,
+                (Some(_), Some(_)) if diff.as_ref().is_some_and(|diff| diff.modified) => status.out_of_sync += 1,
+                (Some(_), Some(_)) => status.in_sync += 1,
+                (None, Some(live)) if !self.self_referenced(live) => status.without += 1,
+                (None, Some(live)) if hook::is_hook(live.object()) => status.hooks_left += 1,
+                (None, Some(live)) => {
+                    status.extraneous += 1;
+                    if options::object_compares(live.object(), "IgnoreExtraneous") {
+                        status.extraneous_ignored += 1;
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+        status
+    }
+
+    fn shared_resources(&self, compared: &[Compared], instance: &str) -> Vec<Condition> {
+        let own = self.input.application.id.to_string();
+        let shared = compared.iter().filter_map(|Compared { pair, .. }| {
+            let live = pair.live.as_ref()?;
+            let other = self.world.live.is_tracked(live).filter(|other| *other != instance)?;
+            Some(Condition {
+                kind: "SharedResourceWarning",
+                message: format!("{} is part of Applications {own} and {}", pair.key.named(), other.replace('_', "/")),
+                key: Some(pair.key.clone()),
+                origin: pair.target.as_ref().map(|target| target.origin.clone()),
+            })
+        });
+        shared.collect()
+    }
+
+    /// Why the sync is refused before anything is applied, with the remark that rules read.
+    ///
+    /// Source: Argo CD `gitops-engine/pkg/sync/sync_context.go:getSyncTasks` (discovery and permission) and `controller/sync.go:SyncAppState`.
+    fn refusal(
+        &self,
+        compared: &[Compared],
+        hooks: &[(Arc<Manifest>, Vec<Phase>)],
+        conditions: &[Condition],
+        runs: bool,
+    ) -> Option<(String, Option<Condition>)> {
+        if !runs {
+            return None;
+        }
+        if self.options().has("FailOnSharedResource=true")
+            && let Some(shared) = conditions.iter().find(|condition| condition.kind == "SharedResourceWarning")
+        {
+            return Some((format!("FailOnSharedResource=true: {}", shared.message), None));
+        }
+        let targets = compared.iter().filter_map(|compared| compared.pair.target.as_ref());
+        let hooks = hooks.iter().filter(|(_, phases)| !phases.is_empty()).map(|(hook, _)| hook);
+        for target in targets.chain(hooks).filter(|target| !hook::is_skipped(&target.object)) {
+            if let Some(problem) = self.unserved(target) {
+                let condition = Condition {
+                    kind: "KindNotServed",
+                    message: problem.clone(),
+                    key: Some(target.key.clone()),
+                    origin: Some(target.origin.clone()),
+                };
+                return Some((problem, Some(condition)));
+            }
+            if let Some(denied) = permission::object(&self.input.application, self.world, &self.server, &target.key) {
+                let condition = Condition {
+                    kind: "ProjectDenies",
+                    message: denied.clone(),
+                    key: Some(target.key.clone()),
+                    origin: Some(target.origin.clone()),
+                };
+                return Some((denied, Some(condition)));
+            }
+        }
+        None
+    }
+
+    /// Why the cluster cannot take this kind and nothing lets the check pass.
+    fn unserved(&self, target: &Manifest) -> Option<String> {
+        let version = version_of(&target.object);
+        let problem = self.world.not_served(&self.server, &target.key, version)?;
+        let skipped = (self.settings().version().reads_application_skip_dry_run()
+            && self.options().has("SkipDryRunOnMissingResource=true"))
+            || options::object_has(&target.object, "SkipDryRunOnMissingResource=true");
+        (!skipped && !self.brings_kind(&target.key)).then_some(problem)
+    }
+
+    /// Whether a CustomResourceDefinition of this group and kind is among the targets; versions do not count here.
+    fn brings_kind(&self, key: &ResourceKey) -> bool {
+        self.definition_of(key).is_some()
+    }
+
+    fn definition_of(&self, key: &ResourceKey) -> Option<&Arc<Manifest>> {
+        self.targets.manifests.iter().find(|target| {
+            let text = |pointer: &str| target.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+            target.key.is("apiextensions.k8s.io", "CustomResourceDefinition")
+                && text("/spec/group") == &*key.group
+                && text("/spec/names/kind") == &*key.kind
+        })
+    }
+
+    /// Why applying this target fails although the sync starts: its kind or its namespace is not there by then.
+    fn missing_ground(&self, target: &Manifest) -> Option<String> {
+        let version = version_of(&target.object);
+        match (self.definition_of(&target.key), self.world.not_served(&self.server, &target.key, version)) {
+            (Some(definition), _) if !serves_version(&definition.object, version) => {
+                let problem = format!("{} does not serve version {version}", definition.key.named());
+                return Some(format!("{problem}: applying {} will fail", target.key.named()));
+            }
+            (None, Some(problem)) => return Some(format!("{problem}: applying {} will fail", target.key.named())),
+            _ => {}
+        }
+        let namespace = &target.key.namespace;
+        let made = self.targets.manifests.iter().any(|other| other.key.is("", "Namespace") && other.key.name == *namespace)
+            || (self.options().has("CreateNamespace=true") && **namespace == *self.input.application.spec.destination.namespace);
+        (!namespace.is_empty() && !made && self.world.namespace_is_missing(&self.server, namespace))
+            .then(|| format!("namespace {namespace} does not exist and nothing in the sync creates it"))
+    }
+
+    fn changes(
+        &self,
+        compared: Vec<Compared>,
+        hooks: &[(Arc<Manifest>, Vec<Phase>)],
+        sync: &SyncDecision,
+        rules: &IgnoreRules,
+        conditions: &mut Vec<Condition>,
+    ) -> Vec<Change> {
+        let mut rows: Vec<Row> = Vec::with_capacity(compared.len() + hooks.len());
+        let mut aside: Vec<Row> = Vec::new();
+        let runs = sync.starts || sync.mode == SyncMode::Manual;
+        let operation = Operation {
+            prune: sync.prune && sync.mode == SyncMode::Automated,
+            automated: sync.mode == SyncMode::Automated,
+            starts: sync.starts,
+            options: self.options(),
+            version: self.settings().version(),
+        };
+        for Compared { pair, diff } in compared {
+            match (&pair.target, &pair.live) {
+                (Some(target), _) if hook::is_skipped(&target.object) => {
+                    aside.push(Row::new(&pair, Action::Skip, Reason::Skipped));
+                }
+                (Some(_), _) => rows.push(self.applied(&pair, diff, sync, rules, runs)),
+                (None, Some(live)) if self.self_referenced(live) && removal::is_prunable(live.object()) => {
+                    let (action, reason) = removal::of_removed(live.object(), operation);
+                    rows.push(Row::new(&pair, action, reason));
+                }
+                (None, _) => {}
+            }
+        }
+        for (hook, phases) in hooks {
+            let live = self.world.live.get(&self.server, &hook.key).cloned();
+            let pair = Pair { key: hook.key.clone(), target: Some(Arc::clone(hook)), live };
+            if phases.is_empty() {
+                let value = annotation(&hook.object, HOOK).or_else(|| annotation(&hook.object, "helm.sh/hook")).unwrap_or_default();
+                aside.push(Row::new(&pair, Action::Skip, Reason::UnknownHook { value: value.to_owned() }));
+            } else if runs {
+                rows.extend(phases.iter().map(|&phase| self.hook_row(&pair, phase)));
+            }
+        }
+        if runs {
+            rows.extend(self.created_namespace());
+        }
+        self.walk(rows, aside, conditions)
+    }
+
+    /// What the sync does to an object that Git has.
+    fn applied(&self, pair: &Pair, diff: Option<ObjectDiff>, sync: &SyncDecision, rules: &IgnoreRules, runs: bool) -> Row {
+        let Some(target) = &pair.target else { return Row::new(pair, Action::None, Reason::InSync) };
+        let Some(live) = &pair.live else {
+            if let Some(message) = self.missing_ground(target) {
+                return Row::new(pair, Action::Fail, Reason::Fails { message, fields: Vec::new() });
+            }
+            let apply = self.apply(&target.object, None);
+            return match failure::foresee_create(&target.object, apply, self.world.failure_context(&self.server)) {
+                Some(failure) => Row::new(pair, Action::Fail, failing(&failure)),
+                None => Row::new(pair, Action::Create, Reason::NotLive),
+            };
+        };
+        let Some(diff) = diff else { return Row::new(pair, Action::None, Reason::InSync) };
+        let only_out_of_sync = self.options().has("ApplyOutOfSyncOnly=true");
+        let mut row = Row::new(pair, Action::None, Reason::InSync);
+        if !diff.modified && (!runs || only_out_of_sync) {
+            return row;
+        }
+        if let Some(message) = self.missing_ground(target) {
+            row.action = Action::Fail;
+            row.reason = Reason::Fails { message, fields: Vec::new() };
+            return row;
+        }
+        let respected = self.options().has("RespectIgnoreDifferences=true");
+        let known = self.known(target, live);
+        let sent = if respected {
+            Cow::Owned(rules.respect(&target.object, &known, self.world.respect_options()))
+        } else {
+            Cow::Borrowed(&*target.object)
+        };
+        let apply = self.apply(&target.object, Some(live.object()));
+        let outcome = failure::foresee_apply(&sent, &known, apply, self.world.failure_context(&self.server));
+        row.diff = diff.fields;
+        (row.action, row.reason) = match outcome {
+            Outcome::Fail(failure) => (Action::Fail, failing(&failure)),
+            Outcome::Recreate if diff.modified || apply.strategy == ApplyStrategy::Replace => (Action::Recreate, Reason::ForceOption),
+            Outcome::Replace if diff.modified => (Action::Replace, Reason::ReplaceOption),
+            Outcome::Replace => (Action::Replace, Reason::Reapplied { option: "Replace=true" }),
+            _ if diff.modified => self.updated(live, row.diff.len()),
+            _ => self.written_though_ignored(&sent, &known, rules, respected, sync, &mut row),
+        };
+        row
+    }
+
+    /// An update, or an adoption where the live object belongs to nobody or to another Application.
+    fn updated(&self, live: &LiveObject, fields: usize) -> (Action, Reason) {
+        let instance = self.input.application.id.instance(&self.settings().namespace);
+        match self.world.live.is_tracked(live) {
+            _ if live.key.is("apiextensions.k8s.io", "CustomResourceDefinition") => (Action::Update, Reason::Differs { fields }),
+            Some(tracked) if tracked == instance => (Action::Update, Reason::Differs { fields }),
+            Some(other) => (Action::Adopt, Reason::TrackedBy { application: other.replace('_', "/") }),
+            None => (Action::Adopt, Reason::Untracked),
+        }
+    }
+
+    /// Argo CD's comparison leaves ignored fields out, but a sync writes the whole target unless it respects the rules.
+    fn written_though_ignored(
+        &self,
+        sent: &Value,
+        live: &Value,
+        rules: &IgnoreRules,
+        respected: bool,
+        sync: &SyncDecision,
+        row: &mut Row,
+    ) -> (Action, Reason) {
+        if respected || !sync.starts || !rules.concerns(live) {
+            return (Action::None, Reason::InSync);
+        }
+        let none = self.world.system_rules();
+        let whole = diff::diff(sent, live, &self.world.diff_context(none, self.applies_server_side(sent)));
+        if !whole.modified {
+            return (Action::None, Reason::InSync);
+        }
+        row.diff = whole.fields;
+        (Action::Update, Reason::IgnoredButWritten)
+    }
+
+    fn hook_row(&self, pair: &Pair, phase: Phase) -> Row {
+        let mut row = Row::new(pair, Action::Hook, Reason::Hook { recreates: false });
+        row.phase = phase;
+        row.hook = true;
+        let Some(target) = &pair.target else { return row };
+        let named = crate::manifest::metadata_str(&target.object, "name").is_some_and(|name| !name.is_empty());
+        if let Some(live) = pair.live.as_ref().filter(|_| named) {
+            if hook::delete_policies(&target.object).contains(&DeletePolicy::BeforeHookCreation) {
+                row.reason = Reason::Hook { recreates: true };
+            } else {
+                let apply = self.apply(&target.object, Some(live.object()));
+                if let Outcome::Fail(failure) =
+                    failure::foresee_apply(&target.object, live.object(), apply, self.world.failure_context(&self.server))
+                {
+                    row.action = Action::Fail;
+                    row.reason = failing(&failure);
+                }
+            }
+        } else if let Some(message) = self.missing_ground(target) {
+            row.action = Action::Fail;
+            row.reason = Reason::Fails { message, fields: Vec::new() };
+        }
+        row
+    }
+
+    /// The namespace that `CreateNamespace=true` makes.
+    ///
+    /// Source: Argo CD `gitops-engine/pkg/sync/sync_context.go:autoCreateNamespace` and `controller/sync_namespace.go:syncNamespace`.
+    fn created_namespace(&self) -> Option<Row> {
+        let namespace = &self.input.application.spec.destination.namespace;
+        let policy = &self.input.application.spec.sync_policy;
+        let key = ResourceKey::new("", "Namespace", "", namespace);
+        let in_git = self.targets.manifests.iter().any(|target| target.key == key && !hook::is_hook(&target.object));
+        if namespace.is_empty() || !self.options().has("CreateNamespace=true") || in_git || self.world.live.is_assumed() {
+            return None;
+        }
+        if self.world.namespace_exists(&self.server, namespace) {
+            // With managedNamespaceMetadata the namespace is applied at every sync; what that changes is not compared here.
+            return None;
+        }
+        let origin = self.input.origin.clone()?;
+        let mut object = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+        if let (Some(metadata), Some(Value::Object(managed))) =
+            (object.get_mut("metadata").and_then(Value::as_object_mut), &policy.managed_namespace_metadata)
+        {
+            metadata.extend(managed.iter().map(|(name, value)| (name.clone(), value.clone())));
+        }
+        let target = Arc::new(Manifest { key: key.clone(), object: Arc::new(object), origin });
+        let mut row = Row::new(&Pair { key, target: Some(target), live: None }, Action::Create, Reason::CreateNamespace);
+        row.phase = Phase::PreSync;
+        Some(row)
+    }
+
+    /// Puts the rows into the order of the sync and says what is not reached.
+    fn walk(&self, rows: Vec<Row>, aside: Vec<Row>, conditions: &mut Vec<Condition>) -> Vec<Change> {
+        let tasks: Vec<Task> = rows.iter().map(|row| row.task(&self.input.application.spec.destination.namespace)).collect();
+        let prune_last = self.options().has("PruneLast=true");
+        let plain = |index: usize| rows.get(index).map_or(Effect::Done, Row::effect);
+        let (undisturbed, _) = tasks::walk(&tasks, prune_last, &plain);
+        let waits = waits::foresee(&tasks, &undisturbed, self.world.live, &self.server);
+        let stuck: HashMap<usize, &Wait> = waits.iter().map(|wait| (wait.task, wait)).collect();
+        let effect = |index: usize| match plain(index) {
+            Effect::Done if stuck.contains_key(&index) => Effect::Stuck,
+            other => other,
+        };
+        let (steps, end) = tasks::walk(&tasks, prune_last, &effect);
+        if end == End::Stuck {
+            conditions.extend(steps.iter().filter(|step| step.reached).filter_map(|step| Some(hang(&tasks, stuck.get(&step.task)?))));
+        }
+        let mut slots: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
+        let mut listed: HashSet<ResourceKey> = HashSet::new();
+        let mut changes = Vec::with_capacity(slots.len() + aside.len());
+        for Step { task, phase, wave, reached } in steps {
+            let Some(row) = slots.get_mut(task).and_then(Option::take) else { continue };
+            // A hook of several phases, and a live object under a hook's name, are one change: the first that happens.
+            if row.action == Action::None || listed.insert(row.key.clone()) {
+                changes.push(row.change(changes.len() + 1, phase, wave, reached));
+            }
+        }
+        for row in aside {
+            changes.push(row.change(changes.len() + 1, Phase::Sync, 0, true));
+        }
+        changes.extend(self.left_behind(changes.len()));
+        changes
+    }
+
+    /// Objects that leave Git, or the cluster, without anything noticing: untracked CustomResourceDefinitions, and what stays on
+    /// a cluster that the Application leaves.
+    fn left_behind(&self, order: usize) -> Vec<Change> {
+        let mut rows = Vec::new();
+        let at_head: HashSet<&ResourceKey> = self.targets.manifests.iter().map(|target| &target.key).collect();
+        if self.input.previous_server.is_none() {
+            let mut gone: Vec<&Arc<Manifest>> = self.base.values().filter(|manifest| !at_head.contains(&manifest.key)).collect();
+            gone.sort_by(|a, b| a.key.cmp(&b.key));
+            for manifest in gone {
+                let is_definition = manifest.key.is("apiextensions.k8s.io", "CustomResourceDefinition");
+                if let Some(live) = self.world.live.get(&self.server, &manifest.key).filter(|_| is_definition)
+                    && self.world.live.is_tracked(live).is_none()
+                {
+                    let pair = Pair { key: manifest.key.clone(), target: None, live: Some(Arc::clone(live)) };
+                    rows.push(Row::new(&pair, Action::Orphan, Reason::CrdUntracked));
+                }
+            }
+        }
+        if let Some(previous) = &self.input.previous_server {
+            let instance = self.input.application.id.instance(&self.settings().namespace);
+            for live in self.world.live.tracked_by(previous, &instance).iter().filter(|live| self.self_referenced(live)) {
+                let pair = Pair { key: live.key.clone(), target: None, live: Some(Arc::clone(live)) };
+                let mut row = Row::new(&pair, Action::Orphan, Reason::DestinationMoved);
+                row.cluster = Some(self.world.cluster_label(previous));
+                rows.push(row);
+            }
+        }
+        rows.into_iter().enumerate().map(|(index, row)| row.change(order + index + 1, Phase::Sync, 0, true)).collect()
+    }
+}
+
+/// The remark on a hang that rules read: `HookNeedsLater` or `WaveDeadlock`.
+fn hang(tasks: &[Task], wait: &Wait) -> Condition {
+    let task = tasks.get(wait.task);
+    let named = task.map(|task| task.key.named()).unwrap_or_default();
+    let needs = wait.needs.named();
+    let (kind, message) = match wait.kind {
+        WaitKind::PodNeeds => {
+            ("HookNeedsLater", format!("{named} needs {needs}, which comes later in the sync and does not exist live: the sync hangs"))
+        }
+        WaitKind::ClaimNeedsConsumer => {
+            ("WaveDeadlock", format!("{named} binds only when a pod uses it, but {needs} comes in a later wave: the sync hangs"))
+        }
+    };
+    let target = task.and_then(|task| task.target.as_ref());
+    Condition { kind, message, key: task.map(|task| task.key.clone()), origin: target.map(|target| target.origin.clone()) }
+}
+
+fn phase_of(hook: HookType) -> Option<Phase> {
+    match hook {
+        HookType::PreSync => Some(Phase::PreSync),
+        HookType::Sync => Some(Phase::Sync),
+        HookType::PostSync => Some(Phase::PostSync),
+        HookType::SyncFail => Some(Phase::SyncFail),
+        HookType::Skip => None,
+    }
+}
+
+fn failing(failure: &Failure) -> Reason {
+    Reason::Fails { message: failure.message.clone(), fields: failure.changes.iter().map(|change| change.pointer.clone()).collect() }
+}
+
+fn serves_version(definition: &Value, version: &str) -> bool {
+    let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
+    versions.is_none_or(|versions| {
+        versions
+            .iter()
+            .any(|one| one.get("name").and_then(Value::as_str) == Some(version) && one.get("served") != Some(&Value::Bool(false)))
+    })
+}
+
+/// A change before its place in the sync is known.
+struct Row {
+    key: ResourceKey,
+    action: Action,
+    reason: Reason,
+    phase: Phase,
+    hook: bool,
+    target: Option<Arc<Manifest>>,
+    live: Option<Arc<LiveObject>>,
+    diff: Vec<super::change::FieldChange>,
+    cluster: Option<Arc<str>>,
+}
+
+impl Row {
+    fn new(pair: &Pair, action: Action, reason: Reason) -> Self {
+        Self {
+            key: pair.key.clone(),
+            action,
+            reason,
+            phase: Phase::Sync,
+            hook: false,
+            target: pair.target.clone(),
+            live: pair.live.clone(),
+            diff: Vec::new(),
+            cluster: None,
+        }
+    }
+
+    fn task(&self, destination_namespace: &str) -> Task {
+        let in_destination = self.target.is_some() && self.key.namespace.is_empty();
+        Task {
+            key: if in_destination { self.key.in_namespace(destination_namespace) } else { self.key.clone() },
+            phase: self.phase,
+            target: self.target.clone(),
+            live: self.live.clone(),
+            hook: self.hook,
+        }
+    }
+
+    fn effect(&self) -> Effect {
+        match self.action {
+            Action::Fail => Effect::Failed,
+            Action::Confirm => Effect::Waits,
+            Action::Leftover | Action::Retain => Effect::Kept,
+            _ => Effect::Done,
+        }
+    }
+
+    fn change(self, order: usize, phase: Phase, wave: i64, reached: bool) -> Change {
+        let object = self.target.as_ref().map(|target| &*target.object).or_else(|| self.live.as_ref().map(|live| live.object()));
+        Change {
+            version: version_of(object.unwrap_or(&Value::Null)).into(),
+            key: self.key,
+            action: self.action,
+            reason: self.reason,
+            phase,
+            wave,
+            order,
+            introduced: false,
+            reached,
+            target: self.target,
+            live: self.live,
+            base: None,
+            diff: self.diff,
+            cascade: Vec::new(),
+            cluster: self.cluster,
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What an Application's project permits.
+
+use super::world::World;
+use crate::argocd::Application;
+use crate::manifest::ResourceKey;
+use crate::snapshot::{LiveObject, Scope};
+
+/// Why the Application as a whole may not be synced, if it may not.
+///
+/// Source: Argo CD `util/argo/argo.go:ValidatePermissions`.
+pub fn application(application: &Application, world: &World<'_>, server: &str) -> Option<String> {
+    let name = &application.spec.project;
+    let Some(project) = world.projects.get(name) else {
+        return world.project_is_missing(name).then(|| format!("the Application's project {name} does not exist"));
+    };
+    if let Some(source) = application.spec.sources().iter().find(|source| !project.permits_source(&source.repo_url)) {
+        return Some(format!("project {name} does not permit the repository {}", source.repo_url));
+    }
+    let namespace = &application.spec.destination.namespace;
+    (!project.permits_destination(server, &world.cluster_name(server), namespace))
+        .then(|| format!("project {name} does not permit the destination {server} namespace {namespace}"))
+}
+
+/// Why an object may not be synced, if it may not.
+///
+/// Source: Argo CD `controller/sync.go:validateSyncPermissions`.
+pub fn object(application: &Application, world: &World<'_>, server: &str, key: &ResourceKey) -> Option<String> {
+    let project = world.projects.get(&application.spec.project)?;
+    let namespaced = world.scope(server, &key.group, &key.kind) != Some(Scope::Cluster);
+    if !project.permits_kind(&key.group, &key.kind, &key.name, namespaced) {
+        return Some(format!("project {} does not permit {}", project.name, key.named()));
+    }
+    (namespaced && !project.permits_destination(server, &world.cluster_name(server), &key.namespace))
+        .then(|| format!("project {} does not permit the namespace of {}", project.name, key.named()))
+}
+
+/// Whether the project lets Argo CD see a live object.
+///
+/// Source: Argo CD `pkg/apis/application/v1alpha1/app_project_types.go:IsLiveResourcePermitted`.
+pub fn live_object(application: &Application, world: &World<'_>, server: &str, object: &LiveObject) -> bool {
+    let Some(project) = world.projects.get(&application.spec.project) else { return true };
+    let key = &object.key;
+    let namespaced = !key.namespace.is_empty();
+    project.permits_kind(&key.group, &key.kind, &key.name, namespaced)
+        && (!namespaced || project.permits_destination(server, &world.cluster_name(server), &key.namespace))
+}

@@ -1,0 +1,220 @@
+//! What all Applications of one comparison share: live state, projects, scopes, schemas and what decides failures.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::diff::{CompareOptions, DiffContext, IgnoreRules, RespectOptions};
+use super::failure;
+use super::schema::Schemas;
+use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER};
+use crate::argocd::{Application, Destination, Project};
+use crate::manifest::ResourceKey;
+use crate::snapshot::{LiveState, Scope, Serves};
+
+/// Shared by all Applications of one comparison.
+pub struct World<'a> {
+    /// Live state.
+    pub live: &'a LiveState,
+    /// AppProjects as they will be after the merge, by name.
+    pub projects: BTreeMap<String, Project>,
+    /// Whether an AppProject that is not in `projects` certainly does not exist.
+    projects_complete: bool,
+    defined_kinds: HashMap<(String, String), Scope>,
+    schemas: Schemas,
+    compare_options: CompareOptions,
+    system_rules: IgnoreRules,
+    system_problem: Option<String>,
+    failures: HashMap<Arc<str>, failure::Context<'a>>,
+    no_failures: failure::Context<'a>,
+    namespaces: HashMap<Arc<str>, Namespaces>,
+}
+
+/// The namespaces of one cluster, as far as the snapshot shows them.
+#[derive(Default)]
+struct Namespaces {
+    /// Namespaces with a Namespace object, or with anything in them.
+    known: HashSet<Arc<str>>,
+    /// Whether the snapshot holds Namespace objects at all, so that a missing one is missing.
+    captured: bool,
+}
+
+impl<'a> World<'a> {
+    /// A world over live state. `projects` are AppProjects that Git renders; they win over live ones. `definitions` are
+    /// CustomResourceDefinitions that Git renders.
+    pub fn new(live: &'a LiveState, projects: BTreeMap<String, Project>, definitions: &[&'a Value]) -> Self {
+        let settings = live.settings();
+        let on_argocd = live.of_kind(IN_CLUSTER_SERVER, crate::argocd::names::GROUP, "AppProject");
+        let mut all: BTreeMap<String, Project> = on_argocd
+            .iter()
+            .filter(|object| *object.key.namespace == *settings.namespace)
+            .filter_map(|object| Project::read(object.object()))
+            .map(|project| (project.name.clone(), project))
+            .collect();
+        let projects_complete = !all.is_empty();
+        all.extend(projects);
+        let mut defined_kinds = HashMap::new();
+        for definition in definitions {
+            let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let scope = if text("/spec/scope") == "Cluster" { Scope::Cluster } else { Scope::Namespaced };
+            defined_kinds.insert((text("/spec/group"), text("/spec/names/kind")), scope);
+        }
+        let servers: Vec<Arc<str>> = live.clusters().iter().map(|cluster| Arc::clone(&cluster.server)).collect();
+        let of_kind = |server: &str, group: &str, kind: &str| live.of_kind(server, group, kind).iter().map(|object| object.object());
+        let mut failures = HashMap::new();
+        let mut live_definitions = Vec::new();
+        for server in &servers {
+            let crds = of_kind(server, "apiextensions.k8s.io", "CustomResourceDefinition").collect::<Vec<_>>();
+            let classes = of_kind(server, "storage.k8s.io", "StorageClass");
+            failures.insert(Arc::clone(server), failure::Context::from_objects(classes.chain(crds.iter().copied())));
+            live_definitions.extend(crds);
+        }
+        let (system_rules, system_problem) = match IgnoreRules::compile(None, &settings.entries) {
+            Ok(rules) => (rules, None),
+            Err(error) => (IgnoreRules::default(), Some(error.to_string())),
+        };
+        Self {
+            live,
+            projects: all,
+            projects_complete,
+            defined_kinds,
+            schemas: Schemas::with_crds(live_definitions.into_iter().chain(definitions.iter().copied())),
+            compare_options: CompareOptions::from_settings(&settings.entries).unwrap_or_default(),
+            system_rules,
+            system_problem,
+            failures,
+            no_failures: failure::Context::default(),
+            namespaces: servers.into_iter().map(|server| (Arc::clone(&server), namespaces_of(live, &server))).collect(),
+        }
+    }
+
+    /// The server URL of a destination.
+    ///
+    /// # Errors
+    /// Why Argo CD refuses the destination, in a sentence.
+    ///
+    /// Source: Argo CD `util/argo/argo.go:GetDestinationCluster`.
+    pub fn server(&self, destination: &Destination) -> Result<Arc<str>, String> {
+        match (destination.server.trim_end_matches('/'), &*destination.name) {
+            ("", "") => Err("the Application's destination has neither a server nor a name".to_owned()),
+            (server, "") => Ok(self.live.cluster_by_server(server).map_or_else(|| server.into(), |cluster| Arc::clone(&cluster.server))),
+            ("", name) => match self.live.cluster_by_name(name) {
+                Ok(server) => Ok(server),
+                Err(_) if name == IN_CLUSTER_NAME => Ok(IN_CLUSTER_SERVER.into()),
+                // Without cluster Secrets in the snapshot a name says nothing more than that it is a cluster of its own.
+                Err(_) if !self.live.clusters().iter().any(|cluster| cluster.registered) => Ok(name.into()),
+                Err(error) => Err(error.to_string()),
+            },
+            _ => Err("the Application's destination has both a server and a name".to_owned()),
+        }
+    }
+
+    /// The registered name of a cluster; empty where it has none.
+    pub fn cluster_name(&self, server: &str) -> Arc<str> {
+        match self.live.cluster_by_server(server) {
+            Some(cluster) => Arc::clone(&cluster.name),
+            None if server == IN_CLUSTER_SERVER => IN_CLUSTER_NAME.into(),
+            None => "".into(),
+        }
+    }
+
+    /// What a cluster is called in reports: its name, else its URL.
+    pub fn cluster_label(&self, server: &str) -> Arc<str> {
+        let name = self.cluster_name(server);
+        if name.is_empty() { server.into() } else { name }
+    }
+
+    /// Whether a kind lives in namespaces, by the snapshot, by definitions in Git, or by the built-in table.
+    pub fn scope(&self, server: &str, group: &str, kind: &str) -> Option<Scope> {
+        self.live.scope(server, group, kind).or_else(|| self.defined_kinds.get(&(group.to_owned(), kind.to_owned())).copied())
+    }
+
+    /// Why the cluster does not serve this kind, where the snapshot proves it.
+    pub fn not_served(&self, server: &str, key: &ResourceKey, version: &str) -> Option<String> {
+        let full = if key.group.is_empty() { version.to_owned() } else { format!("{}/{version}", key.group) };
+        match self.live.serves(server, &key.group, version, &key.kind) {
+            Serves::Yes | Serves::Unknown => None,
+            Serves::No => Some(format!("the cluster does not serve {full} {}", key.kind)),
+            Serves::OtherVersion(other) => Some(format!("the cluster does not serve {full} {}, only {other}", key.kind)),
+        }
+    }
+
+    /// Whether the project certainly does not exist. `default` is made by Argo CD itself.
+    pub fn project_is_missing(&self, name: &str) -> bool {
+        self.projects_complete && name != "default" && !self.projects.contains_key(name)
+    }
+
+    /// Whether a namespace is there.
+    pub fn namespace_exists(&self, server: &str, namespace: &str) -> bool {
+        self.namespaces.get(server).is_some_and(|namespaces| namespaces.known.contains(namespace))
+    }
+
+    /// Whether a namespace is certainly not there.
+    pub fn namespace_is_missing(&self, server: &str, namespace: &str) -> bool {
+        !self.live.is_assumed() && self.namespaces.get(server).is_some_and(|all| all.captured && !all.known.contains(namespace))
+    }
+
+    /// The ignore rules of an Application together with the system's.
+    ///
+    /// # Errors
+    /// What cannot be read, in a sentence; Argo CD then compares nothing.
+    pub fn ignore_rules(&self, application: &Application) -> Result<IgnoreRules, String> {
+        if let Some(problem) = &self.system_problem {
+            return Err(problem.clone());
+        }
+        IgnoreRules::compile(application.object.pointer("/spec/ignoreDifferences"), &self.live.settings().entries)
+            .map_err(|error| error.to_string())
+    }
+
+    /// The system's own ignore rules.
+    pub fn system_rules(&self) -> &IgnoreRules {
+        &self.system_rules
+    }
+
+    /// What a comparison depends on.
+    pub fn diff_context<'c>(&'c self, rules: &'c IgnoreRules, server_side_apply: bool) -> DiffContext<'c> {
+        DiffContext {
+            server_side_apply,
+            ignore: rules,
+            tracking: &self.live.settings().tracking,
+            shows_foreign_tracking_id: self.live.settings().version().shows_foreign_tracking_id(),
+            schemas: &self.schemas,
+            ignore_aggregated_roles: self.compare_options.ignore_aggregated_roles,
+            ignore_status: self.compare_options.ignore_status,
+            // Values that the snapshot left out are filled in before (`redaction`).
+            secret_values_unknown: false,
+        }
+    }
+
+    /// What this version of Argo CD does with ignored fields at sync time.
+    pub fn respect_options(&self) -> RespectOptions {
+        let version = self.live.settings().version();
+        RespectOptions {
+            ignore_status: self.compare_options.ignore_status,
+            keeps_status_out: version.keeps_live_status_out(),
+            restores_siblings: version.restores_fields_beside_ignored_ones(),
+        }
+    }
+
+    /// What decides whether an apply fails on a cluster.
+    pub fn failure_context(&self, server: &str) -> &failure::Context<'a> {
+        self.failures.get(server).unwrap_or(&self.no_failures)
+    }
+}
+
+fn namespaces_of(live: &LiveState, server: &str) -> Namespaces {
+    let mut namespaces = Namespaces::default();
+    for object in live.of_kind(server, "", "Namespace") {
+        namespaces.captured = true;
+        namespaces.known.insert(Arc::clone(&object.key.name));
+    }
+    let mut last: Option<Arc<str>> = None;
+    for object in live.all().iter().filter(|object| &*object.cluster == server && !object.key.namespace.is_empty()) {
+        if last.as_ref() != Some(&object.key.namespace) {
+            last = Some(Arc::clone(&object.key.namespace));
+            namespaces.known.insert(Arc::clone(&object.key.namespace));
+        }
+    }
+    namespaces
+}
