@@ -9,6 +9,8 @@ mod error;
 pub mod follow;
 mod index;
 mod link;
+pub mod parsed;
+mod path;
 mod remedy;
 mod remote;
 mod rename;
@@ -27,11 +29,14 @@ use std::sync::Arc;
 
 pub use change::{Change, ChangeSet, PathChange};
 pub use error::RepoError;
+pub use follow::{Follows, MergeTarget, revision_follows};
 pub use link::{LinkError, LinkTarget, OutOfBoundsLink};
+pub use parsed::{Format, ParsedFile, Parser};
+pub use path::clean_path;
 pub use remote::RefNames;
 pub use revision::{Commit, Revision};
 pub use tree::{ContentId, Entry, EntryKind, Tree, TreeNote};
-pub use url::RepoUrl;
+pub use url::{RepoUrl, without_password};
 
 /// A Git repository. Cheap to clone and to share between threads.
 #[derive(Debug, Clone)]

@@ -37,6 +37,12 @@ impl Repository {
         urls.into_iter().collect()
     }
 
+    /// The branch that is checked out; `None` for a detached head.
+    #[must_use]
+    pub fn current_branch(&self) -> Option<String> {
+        Some(self.local().head_name().ok()??.shorten().to_string())
+    }
+
     /// The branch that the remote's `HEAD` named when it was last asked (`refs/remotes/origin/HEAD`). Checkouts in CI often lack it;
     /// `git remote set-head origin --auto` asks again.
     #[must_use]

@@ -1,0 +1,157 @@
+//! Finds the files that hold Argo CD objects.
+//!
+//! Takes a tree; hands on [`Candidate`]s: complete Applications, and ApplicationSets and AppProjects. Patches, chart templates and
+//! fragments are no candidates.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use memchr::memmem::Finder;
+use rayon::prelude::*;
+use serde_json::Value;
+
+use crate::argocd::Application;
+use crate::argocd::names::GROUP;
+use crate::manifest::reader::{self, Limits};
+use crate::manifest::{Manifest, Origin, Side};
+use crate::repo::{ContentId, Entry, EntryKind, Format, Parser, Tree};
+
+/// What a file candidate is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CandidateKind {
+    /// A complete Application.
+    Application,
+    /// An ApplicationSet.
+    ApplicationSet,
+    /// An AppProject.
+    Project,
+}
+
+/// An Argo CD object in a file.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// What it is.
+    pub kind: CandidateKind,
+    /// The object as it stands.
+    pub manifest: Arc<Manifest>,
+}
+
+/// Remembers which contents mention Argo CD at all, so that each is read once for both sides.
+#[derive(Default)]
+pub struct Mentions {
+    known: Mutex<HashMap<ContentId, bool>>,
+}
+
+impl Mentions {
+    /// Whether a file's bytes mention Argo CD's API group. Unreadable files mention nothing here; whoever renders them reports it.
+    fn mentions(&self, tree: &Tree, entry: &Entry, finder: &Finder<'_>) -> bool {
+        if let Some(&known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&entry.id) {
+            return known;
+        }
+        let found = tree.read_entry(entry).is_ok_and(|bytes| finder.find(&bytes).is_some() || is_utf16(&bytes));
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(entry.id, found);
+        found
+    }
+}
+
+fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
+}
+
+/// The Argo CD objects of a tree, in the order of paths and documents.
+pub fn scan(tree: &Tree, side: Side, mentions: &Mentions, parser: &Parser) -> Vec<Candidate> {
+    let finder = Finder::new(GROUP.as_bytes());
+    let files: Vec<&Entry> = tree
+        .entries()
+        .par_iter()
+        .filter(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Executable) && is_manifest_name(&entry.path))
+        .filter(|entry| mentions.mentions(tree, entry, &finder))
+        .collect();
+    let patches = patch_files(tree);
+    let mut candidates: Vec<Candidate> = files
+        .into_par_iter()
+        .filter(|entry| !patches.contains(&*entry.path) && !is_chart_template(tree, &entry.path))
+        .flat_map_iter(|entry| candidates_of(tree, entry, side, parser))
+        .collect();
+    candidates.sort_by(|a, b| {
+        let place = |candidate: &Candidate| (Arc::clone(&candidate.manifest.origin.path), candidate.manifest.origin.document.start);
+        place(a).cmp(&place(b))
+    });
+    candidates
+}
+
+fn is_manifest_name(path: &str) -> bool {
+    [".yaml", ".yml", ".json"].iter().any(|extension| path.ends_with(extension))
+}
+
+fn candidates_of(tree: &Tree, entry: &Entry, side: Side, parser: &Parser) -> Vec<Candidate> {
+    let format = if entry.path.ends_with(".json") { Format::Json } else { Format::Stream };
+    let Ok(parsed) = parser.parse(tree, entry, format) else { return Vec::new() };
+    let objects = parsed.objects.iter().filter_map(|object| {
+        let kind = kind_of(&object.object)?;
+        let place = parsed.documents.get(object.document)?;
+        let origin =
+            Origin { path: Arc::clone(&entry.path), side, document: place.range.clone(), line: place.line, within: object.within.clone() };
+        let manifest = Manifest { key: object.key.clone()?, object: Arc::clone(&object.object), origin };
+        Some(Candidate { kind, manifest: Arc::new(manifest) })
+    });
+    objects.collect()
+}
+
+fn kind_of(object: &Value) -> Option<CandidateKind> {
+    if Application::is_application(object) {
+        return Application::is_complete(object).then_some(CandidateKind::Application);
+    }
+    if crate::manifest::key::group_of(object) != GROUP || object.get("$patch").is_some() {
+        return None;
+    }
+    match object.get("kind").and_then(Value::as_str)? {
+        "ApplicationSet" => object.pointer("/spec/generators").map(|_| CandidateKind::ApplicationSet),
+        "AppProject" => object.get("spec").map(|_| CandidateKind::Project),
+        _ => None,
+    }
+}
+
+/// Whether a file is a template of a Helm chart.
+fn is_chart_template(tree: &Tree, path: &str) -> bool {
+    let mut start = 0;
+    while let Some(found) = path.get(start..).and_then(|rest| rest.find("templates/")) {
+        let at = start + found;
+        let chart = path.get(..at).unwrap_or_default();
+        if (chart.is_empty() || chart.ends_with('/')) && tree.get(&format!("{chart}Chart.yaml")).is_some() {
+            return true;
+        }
+        start = at + "templates/".len();
+    }
+    false
+}
+
+/// Files that a kustomization names as patches.
+fn patch_files(tree: &Tree) -> BTreeSet<String> {
+    let kustomizations: Vec<&Entry> = tree
+        .entries()
+        .iter()
+        .filter(|entry| {
+            let name = entry.path.rsplit('/').next().unwrap_or_default();
+            matches!(name, "kustomization.yaml" | "kustomization.yml" | "Kustomization") && entry.kind != EntryKind::Submodule
+        })
+        .collect();
+    kustomizations.into_par_iter().flat_map_iter(|entry| patches_of(tree, entry)).collect()
+}
+
+fn patches_of(tree: &Tree, entry: &Entry) -> Vec<String> {
+    let Ok(bytes) = tree.read_entry(entry) else { return Vec::new() };
+    let directory = entry.path.rsplit_once('/').map_or("", |(directory, _)| directory);
+    let resolve = |relative: &str| crate::repo::clean_path(&format!("{directory}/{relative}"));
+    let mut paths = Vec::new();
+    for document in reader::read_stream(&reader::decode(&bytes).text, &Limits::default()).documents {
+        let list = |field: &str| document.value.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
+        for patch in list("patchesStrategicMerge") {
+            paths.extend(patch.as_str().filter(|text| !text.contains('\n')).and_then(resolve));
+        }
+        for patch in ["patches", "patchesJson6902"].into_iter().flat_map(list) {
+            paths.extend(patch.get("path").and_then(Value::as_str).and_then(resolve));
+        }
+    }
+    paths
+}

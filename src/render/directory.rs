@@ -1,0 +1,210 @@
+//! Plain directory sources, as Argo CD's repo-server reads them.
+//!
+//! Takes a source, a tree and a path; hands on the objects of the selected files in order.
+
+use std::sync::Arc;
+
+use globset::GlobMatcher;
+use serde_json::Value;
+
+use super::{Duplicate, RenderError, Rendered};
+use crate::argocd::application::Directory;
+use crate::argocd::filter::glob;
+use crate::manifest::{Manifest, Origin, Side};
+use crate::repo::{Entry, EntryKind, Format, LinkError, LinkTarget, ParsedFile, Parser, Tree};
+
+/// Combined size of the files of one source, in bytes, from which Argo CD gives up (`reposerver.max.combined.directory.manifests.size`).
+pub const MAX_COMBINED_BYTES: u64 = 10_000_000;
+
+/// Which files of a directory source are read.
+pub struct Selection {
+    recurse: bool,
+    any_extension: bool,
+    include: Option<Option<GlobMatcher>>,
+    exclude: Option<Option<GlobMatcher>>,
+}
+
+impl Selection {
+    /// The selection of a source's directory settings.
+    pub fn new(settings: Option<&Directory>) -> Self {
+        let pattern = |text: &str| (!text.is_empty()).then(|| glob(text));
+        Self {
+            recurse: settings.is_some_and(|settings| settings.recurse),
+            any_extension: settings.is_some_and(|settings| settings.disable_extension_filter),
+            include: settings.and_then(|settings| pattern(&settings.include)),
+            exclude: settings.and_then(|settings| pattern(&settings.exclude)),
+        }
+    }
+
+    /// Whether a file at this path, relative to the source's path, is read. A glob that does not compile never matches.
+    ///
+    /// Source: Argo CD `reposerver/repository/repository.go:getPotentiallyValidManifestFile`.
+    pub fn takes(&self, relative: &str) -> bool {
+        let name = relative.rsplit('/').next().unwrap_or(relative);
+        let matches = |pattern: &Option<GlobMatcher>| pattern.as_ref().is_some_and(|pattern| pattern.is_match(relative));
+        (self.recurse || !relative.contains('/'))
+            && (self.any_extension || [".yaml", ".yml", ".json", ".jsonnet"].iter().any(|extension| name.ends_with(extension)))
+            && !self.exclude.as_ref().is_some_and(matches)
+            && self.include.as_ref().is_none_or(matches)
+    }
+}
+
+/// A selected file: where it is named, and the entry whose contents count (another one behind a symlink).
+struct Selected<'t> {
+    path: &'t Arc<str>,
+    entry: Entry,
+}
+
+/// Renders a directory source.
+///
+/// # Errors
+/// When Argo CD could not generate manifests from it.
+///
+/// Source: Argo CD `reposerver/repository/repository.go:findManifests`.
+pub fn render(settings: Option<&Directory>, tree: &Tree, path: &str, side: Side, parser: &Parser) -> Result<Rendered, RenderError> {
+    let mut rendered = Rendered::default();
+    let mut combined = 0_u64;
+    for file in select(settings, tree, path, side, &mut rendered.warnings)? {
+        if file.path.ends_with(".jsonnet") {
+            continue;
+        }
+        let unreadable = |error: crate::repo::RepoError| {
+            RenderError::new(
+                "render-failed",
+                format!("{} cannot be read: {error}", file.path),
+                "Make the file's contents available in this clone.",
+            )
+        };
+        let format = if file.path.ends_with(".json") { Format::Json } else { Format::Stream };
+        let parsed = parser.parse(tree, &file.entry, format).map_err(unreadable)?;
+        if parsed.skipped {
+            continue;
+        }
+        combined = combined.saturating_add(tree.size(&file.entry).map_err(unreadable)?);
+        if combined > MAX_COMBINED_BYTES {
+            return Err(RenderError::new(
+                "render-failed",
+                format!("the files of {} are larger together than Argo CD's limit of 10 MB", shown(path)),
+                "Split the Application, or raise reposerver.max.combined.directory.manifests.size.",
+            )
+            .at(file.path, side, 1, 1));
+        }
+        add(&parsed, file.path, side, format, &mut rendered)?;
+    }
+    Ok(rendered)
+}
+
+/// Whether a directory source would evaluate jsonnet files.
+pub fn has_jsonnet(settings: Option<&Directory>, tree: &Tree, path: &str) -> bool {
+    let selection = Selection::new(settings);
+    relative_entries(tree, path).any(|(relative, _)| relative.ends_with(".jsonnet") && selection.takes(relative))
+}
+
+/// The entries under a path with their paths relative to it.
+pub fn relative_entries<'t>(tree: &'t Tree, path: &str) -> impl Iterator<Item = (&'t str, &'t Entry)> + use<'t> {
+    let prefix = if path.is_empty() { 0 } else { path.len() + 1 };
+    tree.under(path).iter().filter_map(move |entry| Some((entry.path.get(prefix..)?, entry)))
+}
+
+fn select<'t>(
+    settings: Option<&Directory>,
+    tree: &'t Tree,
+    path: &str,
+    side: Side,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<Selected<'t>>, RenderError> {
+    let selection = Selection::new(settings);
+    let mut files = Vec::new();
+    for (relative, entry) in relative_entries(tree, path).filter(|(relative, _)| selection.takes(relative)) {
+        match entry.kind {
+            EntryKind::File | EntryKind::Executable => files.push(Selected { path: &entry.path, entry: entry.clone() }),
+            EntryKind::Submodule => warnings.push(format!("{} is a submodule, which presync does not enter", entry.path)),
+            EntryKind::Symlink => match tree.resolve_link(&entry.path) {
+                Ok(LinkTarget::File(target)) => files.push(Selected { path: &entry.path, entry: target }),
+                Ok(LinkTarget::Directory(_)) => {
+                    warnings.push(format!("{relative} is a link to a directory, which Argo CD does not follow"))
+                }
+                Err(LinkError::Dangling { .. }) => warnings.push(format!("{relative} is a link to nowhere, which Argo CD skips")),
+                Err(error) => {
+                    let help = "Replace the link by a file inside the repository.";
+                    return Err(RenderError::new("render-failed", format!("{}: {error}", entry.path), help).at(&entry.path, side, 1, 1));
+                }
+            },
+        }
+    }
+    Ok(files)
+}
+
+fn add(parsed: &ParsedFile, path: &Arc<str>, side: Side, format: Format, rendered: &mut Rendered) -> Result<(), RenderError> {
+    let exclude = "Mend the file, or leave it out with `directory.exclude` or the comment `+argocd:skip-file-rendering`.";
+    let mut decoded = 0;
+    for object in &parsed.objects {
+        let place = parsed.documents.get(object.document);
+        let line = place.map_or(1, |place| place.line);
+        let origin = Origin {
+            path: Arc::clone(path),
+            side,
+            document: place.map_or(0..0, |place| place.range.clone()),
+            line,
+            within: object.within.clone(),
+        };
+        let Some(key) = &object.key else {
+            if format == Format::Json {
+                let message = format!("{path} is a JSON object without kind, so Argo CD cannot read the Application's manifests");
+                return Err(RenderError::new("render-failed", message, exclude).at(path, side, 1, 1));
+            }
+            if decoded > 0 || parsed.looks_like_manifest {
+                let message = format!("a document of {path} has no kind, so Argo CD generates no manifests at all");
+                return Err(RenderError::new("render-failed", message, exclude).at(path, side, line, 1));
+            }
+            return Ok(());
+        };
+        decoded += 1;
+        if let Some((field, name, found)) = non_string_metadata(&object.object) {
+            let message = format!(
+                "metadata.{field}[\"{name}\"] of {} is {found}; {field} must be strings. Argo CD cannot generate manifests and stops syncing the Application",
+                key.named()
+            );
+            return Err(RenderError::new("non-string-metadata", message, format!("Put the value of {name} in quotes."))
+                .at(path, side, line, 1)
+                .inside(origin, format!("/metadata/{field}/{}", name.replace('~', "~0").replace('/', "~1")), key.clone()));
+        }
+        rendered.manifests.push(Arc::new(Manifest { key: key.clone(), object: Arc::clone(&object.object), origin }));
+    }
+    if let Some(error) = &parsed.error {
+        let hard = format == Format::Json || decoded > 0 || parsed.looks_like_manifest;
+        if hard {
+            let message = format!("{path} cannot be read: {}", error.kind);
+            return Err(RenderError::new("render-failed", message, exclude).at(path, side, error.line, error.column));
+        }
+        rendered.warnings.push(format!("{path} is no manifest and is left out: {}", error.kind));
+        return Ok(());
+    }
+    for place in parsed.documents.iter().filter(|_| decoded > 0) {
+        for pointer in &place.duplicate_keys {
+            let origin = Origin { path: Arc::clone(path), side, document: place.range.clone(), line: place.line, within: String::new() };
+            rendered.duplicate_keys.push(Duplicate { origin, pointer: pointer.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// The first label or annotation that is not a string: field, name, and what it is.
+fn non_string_metadata(object: &Value) -> Option<(&'static str, &str, &'static str)> {
+    ["annotations", "labels"].into_iter().find_map(|field| {
+        let entries = object.get("metadata")?.get(field)?.as_object()?;
+        let (name, value) = entries.iter().find(|(_, value)| !value.is_string())?;
+        let found = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::Array(_) => "a list",
+            _ => "a map",
+        };
+        Some((field, name.as_str(), found))
+    })
+}
+
+fn shown(path: &str) -> &str {
+    if path.is_empty() { "the repository root" } else { path }
+}

@@ -1,0 +1,170 @@
+//! Files parsed once, by content: the same blob at base and head, or under two Applications, is read a single time.
+//!
+//! Takes bytes; hands on [`ParsedFile`]s that know nothing of where the file stands.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use memchr::memmem;
+use serde_json::Value;
+
+use super::{ContentId, Entry, RepoError, Tree};
+use crate::manifest::ResourceKey;
+use crate::manifest::reader::{self, Limits, ReadError, ReadErrorKind};
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// A stream of YAML or JSON documents.
+    Stream,
+    /// Exactly one JSON value.
+    Json,
+}
+
+/// An object of a file, lists expanded.
+#[derive(Clone, Debug)]
+pub struct ParsedObject {
+    /// Its key as it stands; `None` where it has no kind.
+    pub key: Option<ResourceKey>,
+    /// The object.
+    pub object: Arc<Value>,
+    /// Index of its document.
+    pub document: usize,
+    /// JSON pointer from the document to the object.
+    pub within: String,
+}
+
+/// A document's place in the file.
+#[derive(Clone, Debug)]
+pub struct DocumentPlace {
+    /// Bytes of the decoded text.
+    pub range: Range<usize>,
+    /// Line of the first content.
+    pub line: u32,
+    /// JSON pointers of keys that appear twice.
+    pub duplicate_keys: Vec<String>,
+}
+
+/// What a file holds.
+#[derive(Clone, Debug)]
+pub struct ParsedFile {
+    /// Its documents.
+    pub documents: Vec<DocumentPlace>,
+    /// Its objects in order, lists expanded.
+    pub objects: Vec<ParsedObject>,
+    /// Why reading stopped, if it did.
+    pub error: Option<ReadError>,
+    /// Whether the text has the mark that makes a file be left out.
+    pub skipped: bool,
+    /// Whether the text has the three words that make Argo CD take a broken file for a manifest.
+    pub looks_like_manifest: bool,
+    /// A second JSON value follows the first.
+    pub second_json_value: bool,
+}
+
+/// Parses files, each content once.
+pub struct Parser {
+    skip_mark: &'static str,
+    shards: [Mutex<HashMap<(ContentId, Format), Arc<ParsedFile>>>; 16],
+}
+
+impl Parser {
+    /// Nothing parsed yet. Files that hold `skip_mark` are not parsed but marked as skipped.
+    pub fn new(skip_mark: &'static str) -> Self {
+        Self { skip_mark, shards: Default::default() }
+    }
+
+    /// The parsed file of a tree's entry.
+    ///
+    /// # Errors
+    /// When the contents cannot be read from the repository; what cannot be parsed is part of the result.
+    pub fn parse(&self, tree: &Tree, entry: &Entry, format: Format) -> Result<Arc<ParsedFile>, RepoError> {
+        let key = (entry.id, format);
+        let shard = &self.shards[usize::from(entry.id.as_bytes().last().copied().unwrap_or_default() & 15)];
+        if let Some(parsed) = shard.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(Arc::clone(parsed));
+        }
+        let parsed = Arc::new(parse(&tree.read_entry(entry)?, format, self.skip_mark));
+        shard.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&parsed));
+        Ok(parsed)
+    }
+}
+
+fn parse(bytes: &[u8], format: Format, skip_mark: &str) -> ParsedFile {
+    let mut file = ParsedFile {
+        documents: Vec::new(),
+        objects: Vec::new(),
+        error: None,
+        skipped: memmem::find(bytes, skip_mark.as_bytes()).is_some(),
+        looks_like_manifest: false,
+        second_json_value: false,
+    };
+    if file.skipped {
+        return file;
+    }
+    let decoded = reader::decode(bytes);
+    let text = &*decoded.text;
+    match format {
+        Format::Stream => {
+            let stream = reader::read_stream(text, &Limits::default());
+            file.error = stream.error;
+            file.looks_like_manifest = file.error.is_some() && looks_like_manifest(text.as_bytes());
+            for document in stream.documents {
+                let pointers = document.duplicate_keys.iter().map(|duplicate| duplicate.pointer.to_string()).collect();
+                file.documents.push(DocumentPlace { range: document.range, line: document.line, duplicate_keys: pointers });
+                expand(document.value, file.documents.len() - 1, &mut file.objects);
+            }
+            if !file.looks_like_manifest && file.objects.iter().any(|object| object.key.is_none()) {
+                file.looks_like_manifest = looks_like_manifest(text.as_bytes());
+            }
+        }
+        Format::Json => match reader::read_json(text) {
+            Ok(value) => {
+                file.documents.push(DocumentPlace { range: 0..text.len(), line: 1, duplicate_keys: Vec::new() });
+                expand(value, 0, &mut file.objects);
+            }
+            Err(error) => {
+                file.second_json_value = matches!(error.kind, ReadErrorKind::SecondJsonValue);
+                file.error = Some(error);
+            }
+        },
+    }
+    file
+}
+
+/// Source: Argo CD `reposerver/repository/repository.go:getObjsFromYAMLOrJSON`, the test on a file that cannot be split.
+fn looks_like_manifest(bytes: &[u8]) -> bool {
+    ["apiVersion:", "kind:", "metadata:"].iter().all(|word| memmem::find(bytes, word.as_bytes()).is_some())
+}
+
+/// Adds an object, or the elements of anything with a list of `items`. A null list without spec and status adds nothing.
+///
+/// Source: Argo CD `reposerver/repository/repository.go:GenerateManifests` (`IsList`, `isNullList`).
+fn expand(value: Value, document: usize, objects: &mut Vec<ParsedObject>) {
+    let push = |value: Value, within: String, objects: &mut Vec<ParsedObject>| {
+        let key = key_of(&value);
+        objects.push(ParsedObject { key, object: Arc::new(value), document, within });
+    };
+    match value {
+        Value::Object(mut fields) if fields.get("items").is_some_and(Value::is_array) => {
+            if let Some(Value::Array(items)) = fields.remove("items") {
+                for (index, item) in items.into_iter().enumerate() {
+                    push(item, format!("/items/{index}"), objects);
+                }
+            }
+        }
+        Value::Object(fields)
+            if fields.get("items").is_some_and(Value::is_null) && !fields.contains_key("spec") && !fields.contains_key("status") => {}
+        value => push(value, String::new(), objects),
+    }
+}
+
+/// An object's own key; one with only a `generateName` is called by that.
+fn key_of(object: &Value) -> Option<ResourceKey> {
+    let key = ResourceKey::of(object)?;
+    match crate::manifest::metadata_str(object, "generateName") {
+        Some(prefix) if key.name.is_empty() => Some(ResourceKey { name: prefix.into(), ..key }),
+        _ => Some(key),
+    }
+}
