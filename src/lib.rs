@@ -4,10 +4,13 @@
 //! repository → inventory → render → snapshot → plan → rules → report.
 
 pub mod argocd;
+pub mod check;
+pub mod cli;
 pub mod finding;
 pub mod inventory;
 pub mod manifest;
 pub mod plan;
+pub mod render;
 pub mod repo;
 pub mod report;
 pub mod rules;

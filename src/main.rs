@@ -1,3 +1,7 @@
 //! The `presync` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    presync::cli::run()
+}

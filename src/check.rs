@@ -1,0 +1,103 @@
+//! The walk through the house on one screen: repository → inventory ⇄ render → snapshot → plan → rules → findings.
+//!
+//! Takes [`Options`]; hands on an [`Outcome`]. Loops inventory and rendering until no new Application appears, plans both sides,
+//! judges, and collects what could not be looked at.
+
+mod applications;
+mod judging;
+mod locate;
+mod options;
+mod planning;
+mod revisions;
+mod sources;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::finding::{Finding, Unjudged};
+use crate::manifest::Side;
+use crate::plan::SyncPlan;
+use crate::repo::RepoError;
+use crate::rules::RuleError;
+use crate::snapshot::{self, SnapshotError, SnapshotSource};
+
+pub use options::{Head, Options};
+
+/// Everything a run found out.
+pub struct Outcome {
+    /// Full commit id of the base.
+    pub base: String,
+    /// Full commit id of the head, or `worktree` or `index`.
+    pub head: String,
+    /// Snapshots that were used.
+    pub snapshots: Vec<SnapshotSource>,
+    /// Plans, by Application id.
+    pub plans: Vec<SyncPlan>,
+    /// Findings, worst first.
+    pub findings: Vec<Finding>,
+    /// What could not be looked at.
+    pub unjudged: Vec<Unjudged>,
+    /// Texts of the files that findings point at.
+    pub texts: BTreeMap<(Side, Arc<str>), Arc<str>>,
+    /// Remarks for people.
+    pub notes: Vec<String>,
+}
+
+/// Why the job could not be done.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum CheckError {
+    /// The repository or a revision cannot be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Repository(#[from] RepoError),
+    /// A snapshot cannot be read.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Snapshot(#[from] SnapshotError),
+    /// A rule cannot be evaluated.
+    #[error(transparent)]
+    #[diagnostic(help("Mend the rule, or report it if it is one of presync's own."))]
+    Rule(#[from] RuleError),
+    /// A pattern of `--app` cannot be read.
+    #[error("--app {pattern} is no valid pattern: {reason}")]
+    #[diagnostic(help("Use a glob over namespace/name or name, for example `argocd/shop-*`."))]
+    AppPattern {
+        /// The pattern.
+        pattern: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Compares two revisions, plans what Argo CD will do, and judges it.
+///
+/// # Errors
+/// When the job as a whole cannot be done; what fails for one Application is a finding or stands in [`Outcome::unjudged`].
+pub fn run(options: &Options) -> Result<Outcome, CheckError> {
+    let wanted = options.application_filter()?;
+    let (revisions, loaded) = rayon::join(
+        || revisions::open(options),
+        || if options.snapshots.is_empty() { Ok(None) } else { snapshot::load(&options.snapshots).map(Some) },
+    );
+    let revisions = revisions?;
+    let loaded = loaded?;
+    let sources = sources::Sources::new(&revisions);
+    let discovered = applications::discover(&sources, loaded.as_ref(), options.all);
+    let live = loaded.unwrap_or_else(|| planning::assumed(&discovered, &sources));
+    let planned = planning::plan(&discovered, &sources, &live, options.all, &wanted);
+    let mut outcome = Outcome {
+        base: revisions.base_name.clone(),
+        head: revisions.head_name.clone(),
+        snapshots: live.sources().to_vec(),
+        plans: Vec::new(),
+        findings: judging::judge(&planned, &discovered, &live, options)?,
+        unjudged: planned.unjudged,
+        texts: BTreeMap::new(),
+        notes: revisions.notes.clone(),
+    };
+    outcome.notes.extend(discovered.notes);
+    outcome.notes.extend(live.incomplete().iter().map(|what| format!("snapshot: {what}")));
+    outcome.plans = planned.plans;
+    locate::locate(&mut outcome, &revisions);
+    Ok(outcome)
+}

@@ -1,0 +1,278 @@
+//! Finds every Application on both sides: in files, out of parents' sources at any depth, and live.
+//!
+//! Takes rendered sources and live state; hands on [`Discovered`]: the inventory with each Application as it will be in effect.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use serde_json::Value;
+
+use super::sources::{Render, Sources};
+use crate::argocd::names::{GROUP, IN_CLUSTER_SERVER};
+use crate::argocd::{AppId, Application};
+use crate::finding::Unjudged;
+use crate::inventory::scan::{self, Candidate, CandidateKind};
+use crate::inventory::{Definition, Entry, Inventory};
+use crate::manifest::{Manifest, Side, metadata_str};
+use crate::plan::effective;
+use crate::snapshot::{LiveObject, LiveState};
+
+/// Rounds of the loop over parents; a chain of Applications longer than this is cut off and said.
+const MAX_DEPTH: usize = 50;
+
+/// Everything known about Applications.
+pub(super) struct Discovered {
+    /// All Applications.
+    pub(super) inventory: Inventory,
+    /// The Applications as they are in effect, by side.
+    pub(super) effective: BTreeMap<(Side, AppId), Arc<Application>>,
+    /// AppProjects in files or rendered, at head.
+    pub(super) projects: Vec<Arc<Manifest>>,
+    /// What could not be looked at.
+    pub(super) unjudged: Vec<Unjudged>,
+    /// Remarks for people.
+    pub(super) notes: Vec<String>,
+}
+
+/// One side while it is being found out.
+struct Finder<'a> {
+    sources: &'a Sources<'a>,
+    live: BTreeMap<AppId, (Arc<Application>, Arc<LiveObject>)>,
+    control_namespace: String,
+    side: Side,
+    files: Vec<Arc<str>>,
+    definitions: BTreeMap<AppId, Definition>,
+    /// The Applications as they are in effect at this side.
+    in_effect: BTreeMap<AppId, Arc<Application>>,
+    problems: Vec<Unjudged>,
+    projects: Vec<Arc<Manifest>>,
+    other_side: BTreeMap<AppId, Definition>,
+}
+
+/// Finds every Application on both sides.
+pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: bool) -> Discovered {
+    let control_namespace = live.map_or_else(|| "argocd".to_owned(), |live| live.settings().namespace.clone());
+    let mut problems = Vec::new();
+    let live_applications = live.map(|live| live_applications(live, &mut problems)).unwrap_or_default();
+    let (base_files, head_files) = rayon::join(
+        || scan::scan(&sources.revisions.base, Side::Base, &sources.mentions, &sources.parser),
+        || scan::scan(&sources.revisions.head, Side::Head, &sources.mentions, &sources.parser),
+    );
+    let finder = |side: Side, candidates: &[Candidate], other_side: BTreeMap<AppId, Definition>| Finder {
+        sources,
+        live: live_applications.clone(),
+        control_namespace: control_namespace.clone(),
+        side,
+        files: files_of(candidates),
+        definitions: BTreeMap::new(),
+        in_effect: BTreeMap::new(),
+        problems: Vec::new(),
+        projects: Vec::new(),
+        other_side,
+    };
+    let mut base = finder(Side::Base, &base_files, BTreeMap::new());
+    base.find(&base_files);
+    let mut head = finder(Side::Head, &head_files, base.definitions.clone());
+    head.find(&head_files);
+    problems.append(&mut head.problems);
+    let mut discovered = Discovered {
+        effective: BTreeMap::new(),
+        projects: std::mem::take(&mut head.projects),
+        unjudged: problems,
+        notes: Vec::new(),
+        inventory: Inventory::default(),
+    };
+    discovered.unjudged.extend(application_sets(&head_files, sources, all));
+    let ids: BTreeSet<AppId> = base.definitions.keys().chain(head.definitions.keys()).chain(live_applications.keys()).cloned().collect();
+    for id in ids {
+        for side in [&base, &head] {
+            if let Some(application) = side.in_effect.get(&id) {
+                discovered.effective.insert((side.side, id.clone()), Arc::clone(application));
+            }
+        }
+        let entry = Entry {
+            base: base.definitions.get(&id).cloned(),
+            head: head.definitions.get(&id).cloned(),
+            live: live_applications.get(&id).cloned(),
+            effective: discovered.effective.get(&(Side::Head, id.clone())).cloned(),
+            id: id.clone(),
+        };
+        discovered.inventory.entries.insert(id, entry);
+    }
+    discovered
+}
+
+fn files_of(candidates: &[Candidate]) -> Vec<Arc<str>> {
+    let mut files: Vec<Arc<str>> = candidates.iter().map(|candidate| Arc::clone(&candidate.manifest.origin.path)).collect();
+    files.dedup();
+    files
+}
+
+/// ApplicationSets are not generated yet; each that the change touches is named.
+fn application_sets(candidates: &[Candidate], sources: &Sources<'_>, all: bool) -> Vec<Unjudged> {
+    let sets = candidates.iter().filter(|candidate| candidate.kind == CandidateKind::ApplicationSet);
+    let touched = sets.filter(|candidate| all || sources.revisions.changes.touches(&candidate.manifest.origin.path));
+    touched
+        .map(|candidate| Unjudged {
+            application: None,
+            what: format!(
+                "ApplicationSet {} ({}:{})",
+                candidate.manifest.key.place(),
+                candidate.manifest.origin.path,
+                candidate.manifest.origin.line
+            ),
+            why: "presync does not generate Applications from ApplicationSets yet".to_owned(),
+        })
+        .collect()
+}
+
+fn live_applications(live: &LiveState, problems: &mut Vec<Unjudged>) -> BTreeMap<AppId, (Arc<Application>, Arc<LiveObject>)> {
+    let mut found = BTreeMap::new();
+    let read: Vec<_> = live
+        .of_kind(IN_CLUSTER_SERVER, GROUP, "Application")
+        .par_iter()
+        .map(|object| (object, Application::read(Arc::new(object.object().clone()), &live.settings().namespace)))
+        .collect();
+    for (object, application) in read {
+        match application {
+            Ok(application) => {
+                found.insert(application.id.clone(), (Arc::new(application), Arc::clone(object)));
+            }
+            Err(error) => problems.push(Unjudged {
+                application: Some(object.key.place()),
+                what: "live Application".to_owned(),
+                why: error.to_string(),
+            }),
+        }
+    }
+    found
+}
+
+impl Finder<'_> {
+    /// Takes what lies in files, then renders parents until nothing new appears.
+    fn find(&mut self, candidates: &[Candidate]) {
+        for candidate in candidates {
+            match candidate.kind {
+                CandidateKind::Application => self.define(&candidate.manifest, None),
+                CandidateKind::Project => self.projects.push(Arc::clone(&candidate.manifest)),
+                CandidateKind::ApplicationSet => {}
+            }
+        }
+        let mut rendered: BTreeSet<(AppId, String)> = BTreeSet::new();
+        for _ in 0..MAX_DEPTH {
+            self.bring_into_effect();
+            let waiting: Vec<(AppId, Arc<Application>)> = self
+                .in_effect
+                .iter()
+                .map(|(id, application)| (id.clone(), Arc::clone(application)))
+                .filter(|(id, application)| {
+                    self.may_be_parent(application) && !rendered.contains(&(id.clone(), format!("{:?}", application.spec.sources())))
+                })
+                .collect();
+            if waiting.is_empty() {
+                return;
+            }
+            let renders: Vec<Render> = waiting.par_iter().map(|(_, application)| self.sources.render(application, self.side)).collect();
+            for ((id, application), render) in waiting.into_iter().zip(renders) {
+                rendered.insert((id, format!("{:?}", application.spec.sources())));
+                if let Render::Done(manifests) = render {
+                    self.adopt_children(&application, &manifests.manifests);
+                }
+            }
+        }
+        self.problems.push(Unjudged {
+            application: None,
+            what: format!("Applications more than {MAX_DEPTH} levels deep"),
+            why: "the chain of Applications that render Applications is too long".to_owned(),
+        });
+    }
+
+    /// Works out the Applications in effect that are not known yet, or whose definition has changed since.
+    fn bring_into_effect(&mut self) {
+        let ids: BTreeSet<&AppId> =
+            self.definitions.keys().chain(self.live.keys()).filter(|id| !self.in_effect.contains_key(*id)).collect();
+        let fresh: Vec<(AppId, Arc<Application>)> = ids.into_par_iter().filter_map(|id| Some((id.clone(), self.effective(id)?))).collect();
+        self.in_effect.extend(fresh);
+    }
+
+    /// Whether an Application's source covers a file that holds Argo CD objects.
+    fn may_be_parent(&self, application: &Application) -> bool {
+        self.sources.paths(application).iter().any(|path| {
+            let start = self.files.partition_point(|file| **file < **path);
+            let within = |file: &Arc<str>| path.is_empty() || file.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'));
+            // Names such as `apps-old/x` sort between `apps` and `apps/x`; they are few.
+            self.files.iter().skip(start).take_while(|file| path.is_empty() || file.starts_with(path.as_str())).any(within)
+        })
+    }
+
+    /// The Applications among a parent's manifests are its children.
+    fn adopt_children(&mut self, parent: &Application, manifests: &[Arc<Manifest>]) {
+        for manifest in manifests {
+            if crate::argocd::Project::is_project(&manifest.object) && self.side == Side::Head {
+                self.projects.push(Arc::clone(manifest));
+            }
+            if !Application::is_application(&manifest.object) {
+                continue;
+            }
+            let namespace = match metadata_str(&manifest.object, "namespace") {
+                Some(namespace) if !namespace.is_empty() => namespace,
+                _ => &parent.spec.destination.namespace,
+            };
+            let placed = in_namespace(manifest, namespace);
+            self.define(&placed, Some(&parent.id));
+        }
+    }
+
+    /// Records a definition; one that a parent renders wins over one that merely lies in a file.
+    fn define(&mut self, manifest: &Arc<Manifest>, parent: Option<&AppId>) {
+        match Application::read(Arc::clone(&manifest.object), &self.control_namespace) {
+            Ok(application) => {
+                let id = application.id.clone();
+                let definition = Definition { application: Arc::new(application), manifest: Arc::clone(manifest), parent: parent.cloned() };
+                let known = self.definitions.get(&id);
+                if parent.is_some() || known.is_none_or(|known| known.parent.is_none()) {
+                    self.in_effect.remove(&id);
+                    self.definitions.insert(id, definition);
+                }
+            }
+            Err(error) => {
+                if self.side == Side::Head {
+                    let origin = &manifest.origin;
+                    self.problems.push(Unjudged {
+                        application: None,
+                        what: format!("Application {} ({}:{})", manifest.key.place(), origin.path, origin.line),
+                        why: error.to_string(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// The Application that decides at this side: live state with what its parent, or a person, applies from Git.
+    fn effective(&self, id: &AppId) -> Option<Arc<Application>> {
+        let definition = self.definitions.get(id);
+        let Some((live, object)) = self.live.get(id) else { return definition.map(|definition| Arc::clone(&definition.application)) };
+        let Some(definition) = definition else { return Some(Arc::clone(live)) };
+        let object = match (&definition.parent, self.other_side.get(id)) {
+            (Some(_), _) => effective::after_parent_sync(&definition.manifest.object, object.object()),
+            (None, Some(before)) if self.side == Side::Head && before.parent.is_none() => {
+                effective::after_edit(&before.manifest.object, &definition.manifest.object, object.object())
+            }
+            (None, _) => return Some(Arc::clone(live)),
+        };
+        Application::read(object, &self.control_namespace).ok().map(Arc::new).or_else(|| Some(Arc::clone(live)))
+    }
+}
+
+/// A rendered Application in the namespace that it lands in.
+fn in_namespace(manifest: &Arc<Manifest>, namespace: &str) -> Arc<Manifest> {
+    if &*manifest.key.namespace == namespace {
+        return Arc::clone(manifest);
+    }
+    let mut object = Value::clone(&manifest.object);
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("namespace".to_owned(), Value::String(namespace.to_owned()));
+    }
+    Arc::new(Manifest { key: manifest.key.in_namespace(namespace), object: Arc::new(object), origin: manifest.origin.clone() })
+}

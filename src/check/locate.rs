@@ -1,0 +1,85 @@
+//! Turns the places of findings into lines, and keeps the texts that they point into.
+//!
+//! Takes findings with symbolic places; fills in their locations.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::Outcome;
+use super::revisions::Revisions;
+use crate::finding::{Location, Place};
+use crate::manifest::reader;
+use crate::manifest::span::{line_column, locate_nearest};
+use crate::manifest::{Pointer, Side};
+
+/// Fills in the locations of all findings.
+pub(super) fn locate(outcome: &mut Outcome, revisions: &Revisions) {
+    let mut texts: BTreeMap<(Side, Arc<str>), Arc<str>> = BTreeMap::new();
+    for finding in &mut outcome.findings {
+        let found = finding.places.iter().filter_map(|place| {
+            let key = (place.origin.side, Arc::clone(&place.origin.path));
+            if !texts.contains_key(&key) {
+                let bytes = revisions.tree(place.origin.side).read(&place.origin.path).ok()?;
+                texts.insert(key.clone(), (*reader::decode(&bytes).text).into());
+            }
+            Some(location(place, texts.get(&key)?))
+        });
+        finding.locations.extend(found);
+    }
+    outcome.texts = texts;
+}
+
+fn location(place: &Place, text: &Arc<str>) -> Location {
+    let document = place.origin.document.clone();
+    let document = if document.is_empty() { 0..text.len() } else { document };
+    let pointer = Pointer::parse(&format!("{}{}", place.origin.within, place.pointer)).unwrap_or_else(|_| Pointer::root());
+    let span = if place.pointer.is_empty() && place.origin.within.is_empty() {
+        first_line(text, document.start, place.origin.line)
+    } else {
+        match locate_nearest(text, document.clone(), &pointer) {
+            Some(found) => entry_span(text, found.key.as_ref(), &found.value),
+            None => first_line(text, document.start, place.origin.line),
+        }
+    };
+    let (line, column) = line_column(text, span.start);
+    let (end_line, end_column) = line_column(text, span.end);
+    Location {
+        path: Arc::clone(&place.origin.path),
+        side: place.origin.side,
+        line,
+        column,
+        end_line,
+        end_column,
+        span,
+        label: place.label.clone(),
+    }
+}
+
+/// Key and value where they stand on one line, else the key alone.
+fn entry_span(text: &str, key: Option<&Range<usize>>, value: &Range<usize>) -> Range<usize> {
+    let start = key.map_or(value.start, |key| key.start);
+    let one_line = text.get(start..value.end).is_some_and(|entry| !entry.trim_end().contains('\n'));
+    match key {
+        Some(key) if !one_line => key.clone(),
+        _ => {
+            let end =
+                if one_line { value.end } else { value.start + text.get(value.clone()).and_then(|value| value.find('\n')).unwrap_or(0) };
+            start..end.max(start)
+        }
+    }
+}
+
+/// The first line with content of a document.
+fn first_line(text: &str, from: usize, line: u32) -> Range<usize> {
+    let (first, _) = line_column(text, from);
+    let mut start = from;
+    for _ in first..line {
+        start = match text.get(start..).and_then(|rest| rest.find('\n')) {
+            Some(newline) => start + newline + 1,
+            None => break,
+        };
+    }
+    let length = text.get(start..).map_or(0, |rest| rest.find('\n').unwrap_or(rest.len()));
+    start..start + length
+}

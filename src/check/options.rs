@@ -1,0 +1,66 @@
+//! What a run is asked to do, ready to use.
+
+use std::path::PathBuf;
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+
+use super::CheckError;
+use crate::argocd::AppId;
+
+/// What would be merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// The working tree.
+    Worktree,
+    /// The index.
+    Index,
+    /// A revision.
+    Revision(String),
+}
+
+/// What a run is asked to do.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// A directory in the repository.
+    pub repo: PathBuf,
+    /// What is deployed now; `None` takes the pull request's base in CI, else `HEAD`.
+    pub base: Option<String>,
+    /// What would be merged.
+    pub head: Head,
+    /// Snapshot files or folders.
+    pub snapshots: Vec<String>,
+    /// Age in seconds from which a snapshot counts as stale.
+    pub max_snapshot_age: i64,
+    /// Further URLs under which Applications know this repository.
+    pub repo_urls: Vec<String>,
+    /// Only Applications that match one of these globs.
+    pub applications: Vec<String>,
+    /// Every Application, and findings that were there before.
+    pub all: bool,
+}
+
+/// Which Applications are looked at.
+pub(super) struct ApplicationFilter(Option<GlobSet>);
+
+impl ApplicationFilter {
+    /// Whether an Application is looked at; patterns match its name or `namespace/name`.
+    pub(super) fn takes(&self, id: &AppId) -> bool {
+        self.0.as_ref().is_none_or(|globs| globs.is_match(&*id.name) || globs.is_match(id.to_string()))
+    }
+}
+
+impl Options {
+    pub(super) fn application_filter(&self) -> Result<ApplicationFilter, CheckError> {
+        if self.applications.is_empty() {
+            return Ok(ApplicationFilter(None));
+        }
+        let mut builder = GlobSetBuilder::new();
+        for pattern in &self.applications {
+            let invalid = |error: globset::Error| CheckError::AppPattern { pattern: pattern.clone(), reason: error.kind().to_string() };
+            builder.add(Glob::new(pattern).map_err(invalid)?);
+        }
+        let invalid =
+            |error: globset::Error| CheckError::AppPattern { pattern: self.applications.join(" "), reason: error.kind().to_string() };
+        Ok(ApplicationFilter(Some(builder.build().map_err(invalid)?)))
+    }
+}

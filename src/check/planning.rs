@@ -1,0 +1,415 @@
+//! Plans both sides of the Applications that the change touches, and says what the change introduces.
+//!
+//! Takes what was discovered and live state; hands on [`Planned`].
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use serde_json::Value;
+
+use super::applications::Discovered;
+use super::options::ApplicationFilter;
+use super::sources::{Render, Sources};
+use crate::argocd::names::{GROUP, LAST_APPLIED};
+use crate::argocd::{AppId, Application, Project, hook};
+use crate::finding::Unjudged;
+use crate::inventory::Entry;
+use crate::manifest::{Manifest, Origin, ResourceKey, Side};
+use crate::plan::application::{self, Input};
+use crate::plan::{Action, AppChange, Change, Condition, SyncMode, SyncPlan, World, deletion, dependents};
+use crate::render::{RenderError, Rendered};
+use crate::rules::{DuplicateKey, FailurePlace, RenderFailure};
+use crate::snapshot::{AssumedObject, LiveState};
+
+/// What planning found out.
+#[derive(Default)]
+pub(super) struct Planned {
+    /// Plans, by Application id.
+    pub(super) plans: Vec<SyncPlan>,
+    /// What could not be looked at.
+    pub(super) unjudged: Vec<Unjudged>,
+    /// Sources that give no manifests.
+    pub(super) failures: Vec<RenderFailure>,
+    /// Keys that appear twice.
+    pub(super) duplicate_keys: Vec<DuplicateKey>,
+}
+
+/// One Application with what both sides render.
+struct Candidate<'a> {
+    entry: &'a Entry,
+    base: Option<Side1>,
+    head: Option<Side1>,
+}
+
+/// An Application and its render at one side.
+struct Side1 {
+    application: Arc<Application>,
+    render: Render,
+}
+
+impl Side1 {
+    fn manifests(&self) -> &[Arc<Manifest>] {
+        match &self.render {
+            Render::Done(rendered) => &rendered.manifests,
+            _ => &[],
+        }
+    }
+
+    fn rendered(&self) -> Option<&Arc<Rendered>> {
+        match &self.render {
+            Render::Done(rendered) => Some(rendered),
+            _ => None,
+        }
+    }
+}
+
+/// Plans the Applications that the change touches, or all of them.
+pub(super) fn plan(discovered: &Discovered, sources: &Sources<'_>, live: &LiveState, all: bool, wanted: &ApplicationFilter) -> Planned {
+    let candidates = candidates(discovered, sources, all);
+    let (head_definitions, base_definitions) = (custom_definitions(&candidates, Side::Head), custom_definitions(&candidates, Side::Base));
+    let projects: BTreeMap<String, Project> = discovered
+        .projects
+        .iter()
+        .filter_map(|manifest| Project::read(&manifest.object))
+        .map(|project| (project.name.clone(), project))
+        .collect();
+    let as_values = |manifests: &'_ [Arc<Manifest>]| manifests.iter().map(|manifest| Arc::clone(&manifest.object)).collect::<Vec<_>>();
+    let (head_values, base_values) = (as_values(&head_definitions), as_values(&base_definitions));
+    let head = World::new(live, projects, &head_values.iter().map(|value| &**value).collect::<Vec<_>>());
+    let base = World::new(live, BTreeMap::new(), &base_values.iter().map(|value| &**value).collect::<Vec<_>>());
+    let mut planned = Planned::default();
+    let results: Vec<One> = candidates.par_iter().map(|candidate| plan_one(candidate, &head, &base, live, all)).collect();
+    let mut plans: BTreeMap<AppId, SyncPlan> = BTreeMap::new();
+    for one in results {
+        planned.unjudged.extend(one.unjudged);
+        planned.failures.extend(one.failure);
+        planned.duplicate_keys.extend(one.duplicate_keys);
+        if let Some(plan) = one.plan {
+            plans.insert(plan.application.id.clone(), plan);
+        }
+    }
+    delete_closure(&mut plans, discovered, &head, &base);
+    planned.plans = plans.into_values().filter(|plan| wanted.takes(&plan.application.id)).collect();
+    let shown = |application: &str| {
+        let (namespace, name) = application.split_once('/').unwrap_or(("", application));
+        wanted.takes(&AppId::new(namespace, name))
+    };
+    planned.failures.retain(|failure| shown(&failure.application));
+    planned.duplicate_keys.retain(|duplicate| shown(&duplicate.application));
+    planned.unjudged.extend(discovered.unjudged.iter().cloned());
+    planned.unjudged.retain(|unjudged| unjudged.application.as_deref().is_none_or(shown));
+    planned.unjudged.sort();
+    planned.unjudged.dedup();
+    planned
+}
+
+/// The Applications that the change may touch, rendered at both sides.
+fn candidates<'a>(discovered: &'a Discovered, sources: &Sources<'_>, all: bool) -> Vec<Candidate<'a>> {
+    let changes = &sources.revisions.changes;
+    let side = |entry: &Entry, side: Side| discovered.effective.get(&(side, entry.id.clone())).cloned();
+    let entries: Vec<&Entry> = discovered.inventory.entries.values().collect();
+    entries
+        .into_par_iter()
+        .filter_map(|entry| {
+            let (base, head) = (side(entry, Side::Base), side(entry, Side::Head));
+            let touched = [&base, &head]
+                .into_iter()
+                .flatten()
+                .any(|application| sources.paths(application).iter().any(|path| changes.touches_under(path)));
+            let differs = match (&base, &head) {
+                (Some(base), Some(head)) => base.object != head.object,
+                _ => true,
+            };
+            if !(all || touched || differs || entry.definition_changes()) {
+                return None;
+            }
+            let render = |application: Option<Arc<Application>>, side: Side| {
+                application.map(|application| Side1 { render: sources.render(&application, side), application })
+            };
+            Some(Candidate { entry, base: render(base, Side::Base), head: render(head, Side::Head) })
+        })
+        .collect()
+}
+
+/// CustomResourceDefinitions that a side renders.
+fn custom_definitions(candidates: &[Candidate<'_>], side: Side) -> Vec<Arc<Manifest>> {
+    let of_side = candidates.iter().filter_map(|candidate| match side {
+        Side::Base => candidate.base.as_ref(),
+        Side::Head => candidate.head.as_ref(),
+    });
+    of_side
+        .flat_map(Side1::manifests)
+        .filter(|manifest| manifest.key.is("apiextensions.k8s.io", "CustomResourceDefinition"))
+        .map(Arc::clone)
+        .collect()
+}
+
+/// What planning one Application gives.
+#[derive(Default)]
+struct One {
+    plan: Option<SyncPlan>,
+    unjudged: Vec<Unjudged>,
+    failure: Option<RenderFailure>,
+    duplicate_keys: Vec<DuplicateKey>,
+}
+
+fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &World<'_>, live: &LiveState, all: bool) -> One {
+    let entry = candidate.entry;
+    let Some(head) = &candidate.head else { return One::default() };
+    let affected = is_affected(candidate);
+    if !affected && !all {
+        return One::default();
+    }
+    let id = entry.id.to_string();
+    // A file that nothing applied yet, and that the change does not touch, is not in the cluster.
+    let deployed = entry.live.is_some() || live.is_assumed() || entry.parent().is_some() || entry.base.is_none();
+    if !deployed {
+        let why = "the snapshot has no such Application and no parent renders it".to_owned();
+        return One { unjudged: vec![Unjudged { application: Some(id), what: "Application in a file".to_owned(), why }], ..One::default() };
+    }
+    let origin = entry.definition().map(|definition| definition.manifest.origin.clone());
+    let rendered_at_base = candidate.base.as_ref().map(Side1::manifests).unwrap_or_default();
+    let input = Input {
+        application: Arc::clone(&head.application),
+        origin,
+        rendered: head.manifests(),
+        rendered_at_base,
+        previous_server: previous_server(candidate, head_world),
+    };
+    let mut one = One::default();
+    let mut plan = match &head.render {
+        Render::Done(rendered) => {
+            one.duplicate_keys = duplicate_keys(&id, rendered, candidate.base.as_ref().and_then(Side1::rendered));
+            application::plan(&input, head_world)
+        }
+        Render::Failed(error) => {
+            let introduced =
+                !matches!(&candidate.base, Some(Side1 { render: Render::Failed(before), .. }) if before.message == error.message);
+            one.failure = Some(failure(&id, error, introduced));
+            let server = head_world.server(&head.application.spec.destination).unwrap_or_default();
+            application::stopped(&input, server, head_world, SyncMode::Error, error.message.clone(), Vec::new())
+        }
+        Render::NotTracked(revision) => not_tracked(&input, head_world, revision),
+        Render::Unjudged(what, why) => {
+            one.unjudged.push(Unjudged { application: Some(id), what: what.clone(), why: why.clone() });
+            return one;
+        }
+    };
+    let base_plan = candidate.base.as_ref().filter(|base| base.rendered().is_some()).map(|base| {
+        let input = Input {
+            application: Arc::clone(&base.application),
+            origin: None,
+            rendered: base.manifests(),
+            rendered_at_base: base.manifests(),
+            previous_server: None,
+        };
+        application::plan(&input, base_world)
+    });
+    finish(&mut plan, base_plan.as_ref(), candidate, base_world);
+    plan.change = app_change(entry);
+    plan.affected = affected;
+    one.plan = Some(plan);
+    one
+}
+
+/// Whether anything of the Application differs between the sides.
+fn is_affected(candidate: &Candidate<'_>) -> bool {
+    let (Some(base), Some(head)) = (&candidate.base, &candidate.head) else { return true };
+    if candidate.entry.definition_changes() || base.application.object != head.application.object {
+        return true;
+    }
+    match (&base.render, &head.render) {
+        (Render::Done(base), Render::Done(head)) => {
+            base.manifests.len() != head.manifests.len()
+                || base.manifests.iter().zip(&head.manifests).any(|(before, after)| before.object != after.object)
+                || base.duplicate_keys.len() != head.duplicate_keys.len()
+        }
+        (Render::Failed(base), Render::Failed(head)) => base.message != head.message,
+        // Touched, or it would not be a candidate; what it renders to is not known.
+        _ => true,
+    }
+}
+
+fn app_change(entry: &Entry) -> AppChange {
+    match (&entry.base, &entry.head) {
+        (None, Some(_)) => AppChange::Added,
+        (Some(_), None) => AppChange::Removed,
+        _ if entry.definition_changes() => AppChange::Modified,
+        _ => AppChange::Unchanged,
+    }
+}
+
+/// The cluster that the Application is on so far, where that is another one.
+fn previous_server(candidate: &Candidate<'_>, world: &World<'_>) -> Option<Arc<str>> {
+    let head = world.server(&candidate.head.as_ref()?.application.spec.destination).ok()?;
+    let before = match &candidate.entry.live {
+        Some((live, _)) => &live.spec.destination,
+        None => &candidate.base.as_ref()?.application.spec.destination,
+    };
+    world.server(before).ok().filter(|before| *before != head)
+}
+
+/// The plan of an Application whose source does not follow the base branch: nothing of the change reaches it.
+fn not_tracked(input: &Input<'_>, world: &World<'_>, revision: &str) -> SyncPlan {
+    let mode = if input.application.automated().is_some() { SyncMode::Automated } else { SyncMode::Manual };
+    let reason = format!("the Application tracks {revision}, so this change does not reach it");
+    let key = ResourceKey::new(GROUP, "Application", &input.application.id.namespace, &input.application.id.name);
+    let condition = Condition { kind: "RevisionNotTracked", message: reason.clone(), key: Some(key), origin: input.origin.clone() };
+    let server = world.server(&input.application.spec.destination).unwrap_or_default();
+    application::stopped(input, server, world, mode, reason, vec![condition])
+}
+
+fn failure(application: &str, error: &RenderError, introduced: bool) -> RenderFailure {
+    RenderFailure {
+        application: application.to_owned(),
+        message: error.message.clone(),
+        help: error.help.clone(),
+        rule: error.rule,
+        place: error.place.as_ref().map(|(path, side, line, column)| FailurePlace {
+            path: Arc::clone(path),
+            side: *side,
+            line: *line,
+            column: *column,
+        }),
+        resource: error.object.as_ref().map(|(_, _, key)| key.clone()),
+        introduced,
+    }
+}
+
+fn duplicate_keys(application: &str, head: &Rendered, base: Option<&Arc<Rendered>>) -> Vec<DuplicateKey> {
+    let before: BTreeSet<(&str, &str)> = base
+        .iter()
+        .flat_map(|rendered| &rendered.duplicate_keys)
+        .map(|duplicate| (&*duplicate.origin.path, duplicate.pointer.as_str()))
+        .collect();
+    let found = head.duplicate_keys.iter().map(|duplicate| DuplicateKey {
+        application: application.to_owned(),
+        introduced: !before.contains(&(&*duplicate.origin.path, duplicate.pointer.as_str())),
+        origin: duplicate.origin.clone(),
+        pointer: duplicate.pointer.clone(),
+    });
+    found.collect()
+}
+
+/// Adds to a plan what the other side tells: what is introduced, where removed objects stood, and what goes along with them.
+fn finish(plan: &mut SyncPlan, base_plan: Option<&SyncPlan>, candidate: &Candidate<'_>, world: &World<'_>) {
+    let base_targets = base_targets(candidate, world);
+    let before: HashMap<(&ResourceKey, Option<&Arc<str>>), &Change> =
+        base_plan.into_iter().flat_map(|plan| &plan.changes).map(|change| ((&change.key, change.cluster.as_ref()), change)).collect();
+    for change in &mut plan.changes {
+        change.base = base_targets.get(&change.key).cloned();
+        change.introduced = match before.get(&(&change.key, change.cluster.as_ref())) {
+            Some(same) => same.action != change.action || !same_target(same, change),
+            None => true,
+        };
+        if change.action == Action::Prune
+            && let Some(live) = &change.live
+        {
+            change.cascade = dependents::of(live, world.live);
+        }
+    }
+}
+
+fn same_target(before: &Change, after: &Change) -> bool {
+    match (&before.target, &after.target) {
+        (Some(before), Some(after)) => before.object == after.object,
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// What base rendered, under the keys that it had in the cluster.
+fn base_targets(candidate: &Candidate<'_>, world: &World<'_>) -> HashMap<ResourceKey, Arc<Manifest>> {
+    let Some(base) = candidate.base.as_ref().filter(|base| base.rendered().is_some()) else { return HashMap::new() };
+    let input =
+        Input { application: Arc::clone(&base.application), origin: None, rendered: &[], rendered_at_base: &[], previous_server: None };
+    let server = world.server(&base.application.spec.destination).unwrap_or_default();
+    let targets = application::normalised(&input, base.manifests(), world, &server);
+    targets.manifests.into_iter().map(|manifest| (manifest.key.clone(), manifest)).collect()
+}
+
+/// Applications that go because a sync prunes them or because their parent goes, through all levels.
+fn delete_closure(plans: &mut BTreeMap<AppId, SyncPlan>, discovered: &Discovered, head: &World<'_>, base: &World<'_>) {
+    let mut pending: Vec<(AppId, String)> = plans.values().flat_map(deleted_children).collect();
+    let mut done: BTreeSet<AppId> = BTreeSet::new();
+    while let Some((id, reason)) = pending.pop() {
+        if !done.insert(id.clone()) {
+            continue;
+        }
+        let entry = discovered.inventory.entries.get(&id);
+        let before = entry.and_then(|entry| entry.live.as_ref().map(|(live, _)| Arc::clone(live)));
+        let Some(application) = before.or_else(|| discovered.effective.get(&(Side::Base, id.clone())).cloned()) else { continue };
+        let origin: Option<Origin> = entry.and_then(Entry::definition).map(|definition| definition.manifest.origin.clone());
+        let world = if entry.is_some_and(|entry| entry.base.is_some()) { base } else { head };
+        let plan = deletion::plan(&application, origin, reason, world);
+        pending.extend(deleted_children(&plan));
+        plans.insert(id, plan);
+    }
+}
+
+/// The Applications that a plan deletes, with the reason.
+fn deleted_children(plan: &SyncPlan) -> Vec<(AppId, String)> {
+    let parent = &plan.application.id;
+    let deleted = plan.changes.iter().filter(|change| change.action.deletes() && change.key.is(GROUP, "Application"));
+    deleted
+        .map(|change| {
+            let reason = match change.action {
+                Action::Prune => format!("Application {parent} prunes it"),
+                _ => format!("it goes with Application {parent}"),
+            };
+            (AppId::new(&change.key.namespace, &change.key.name), reason)
+        })
+        .collect()
+}
+
+/// Live state where there is no snapshot: what base renders stands in for it.
+pub(super) fn assumed(discovered: &Discovered, sources: &Sources<'_>) -> LiveState {
+    let nothing = LiveState::default();
+    let world = World::new(&nothing, BTreeMap::new(), &[]);
+    let applications: Vec<&Arc<Application>> =
+        discovered.effective.iter().filter(|((side, _), _)| *side == Side::Base).map(|(_, application)| application).collect();
+    let changes = &sources.revisions.changes;
+    let objects: Vec<Vec<AssumedObject>> = applications
+        .into_par_iter()
+        .map(|application| {
+            let touched = sources.paths(application).iter().any(|path| changes.touches_under(path));
+            assumed_objects(application, touched, sources, &world)
+        })
+        .collect();
+    LiveState::assumed(objects.into_iter().flatten())
+}
+
+/// What an Application has in the cluster. What was applied is only noted where the change touches its files.
+fn assumed_objects(application: &Arc<Application>, touched: bool, sources: &Sources<'_>, world: &World<'_>) -> Vec<AssumedObject> {
+    let Render::Done(rendered) = sources.render(application, Side::Base) else { return Vec::new() };
+    let Ok(server) = world.server(&application.spec.destination) else { return Vec::new() };
+    let input = Input { application: Arc::clone(application), origin: None, rendered: &[], rendered_at_base: &[], previous_server: None };
+    let instance: Arc<str> = application.id.instance(&world.live.settings().namespace).into();
+    let targets = application::normalised(&input, &rendered.manifests, world, &server);
+    let applied = targets.manifests.iter().filter(|target| !hook::is_hook(&target.object) && !hook::is_skipped(&target.object));
+    applied
+        .map(|target| AssumedObject {
+            key: target.key.clone(),
+            cluster: Arc::clone(&server),
+            object: if touched { Arc::new(as_applied(&target.object)) } else { Arc::clone(&target.object) },
+            instance: (!target.key.is("apiextensions.k8s.io", "CustomResourceDefinition")).then(|| Arc::clone(&instance)),
+        })
+        .collect()
+}
+
+/// The object as a client-side apply would have left it, so that fields that leave Git are noticed.
+fn as_applied(target: &Value) -> Value {
+    let mut object = target.clone();
+    let text = target.to_string();
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Default::default()));
+        if annotations.is_null() {
+            *annotations = Value::Object(Default::default());
+        }
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(LAST_APPLIED.to_owned(), Value::String(text));
+        }
+    }
+    object
+}

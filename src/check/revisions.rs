@@ -1,0 +1,173 @@
+//! Opens the two sides of the change.
+//!
+//! Takes the options; hands on the trees of base and head, what changed between them, and under which names the repository is known.
+
+use std::env;
+
+use super::options::{Head, Options};
+use crate::manifest::Side;
+use crate::repo::{ChangeSet, Commit, RepoError, RepoUrl, Repository, Tree, TreeNote};
+
+/// The two sides of the change.
+pub(super) struct Revisions {
+    /// What is deployed now.
+    pub(super) base: Tree,
+    /// What would be merged.
+    pub(super) head: Tree,
+    /// Full commit id of the base.
+    pub(super) base_name: String,
+    /// Full commit id of the head, or `worktree` or `index`.
+    pub(super) head_name: String,
+    /// Paths that differ.
+    pub(super) changes: ChangeSet,
+    /// URLs of this repository; empty where none is known and every source counts as this repository.
+    pub(super) urls: Vec<RepoUrl>,
+    /// The branch that the change will be merged into.
+    pub(super) base_branch: String,
+    /// The branch that the change comes from.
+    pub(super) head_branch: Option<String>,
+    /// The branch that `HEAD` means in a `targetRevision`.
+    pub(super) default_branch: Option<String>,
+    /// Branches of the repository.
+    pub(super) branches: Vec<String>,
+    /// Tags of the repository.
+    pub(super) tags: Vec<String>,
+    /// Remarks for people.
+    pub(super) notes: Vec<String>,
+}
+
+impl Revisions {
+    /// The tree of a side.
+    pub(super) fn tree(&self, side: Side) -> &Tree {
+        match side {
+            Side::Base => &self.base,
+            Side::Head => &self.head,
+        }
+    }
+}
+
+/// Opens the repository and both sides.
+pub(super) fn open(options: &Options) -> Result<Revisions, RepoError> {
+    let repository = Repository::discover(&options.repo)?;
+    let mut notes = Vec::new();
+    let asked = options.base.clone().or_else(base_from_ci).unwrap_or_else(|| "HEAD".to_owned());
+    let tip = match &options.head {
+        Head::Revision(revision) => Some(repository.resolve(revision)?),
+        Head::Worktree | Head::Index => None,
+    };
+    let base_commit = base_commit(&repository, &asked, tip.as_ref(), &mut notes)?;
+    let (base, head) = rayon::join(
+        || repository.commit_tree(&base_commit),
+        || match (&options.head, &tip) {
+            (Head::Revision(_), Some(commit)) => repository.commit_tree(commit),
+            (Head::Index, _) => repository.index_tree(),
+            _ => repository.worktree(),
+        },
+    );
+    let (base, head) = (base?, head?);
+    for note in base.notes().iter().chain(head.notes()) {
+        notes.push(describe(note));
+    }
+    let names = repository.ref_names()?;
+    let default_branch = repository.default_branch();
+    let base_branch = base_branch(&asked, &names.branches, default_branch.as_deref(), repository.current_branch().as_deref());
+    let urls = known_urls(&repository, options);
+    if urls.is_empty() {
+        notes.push(
+            "this repository has no remote, so every Application source counts as being in it; say --repo-url URL to tell them apart"
+                .to_owned(),
+        );
+    }
+    Ok(Revisions {
+        changes: ChangeSet::between(&base, &head),
+        base_name: base_commit.to_string(),
+        head_name: match (&options.head, tip) {
+            (Head::Revision(_), Some(commit)) => commit.to_string(),
+            (Head::Index, _) => "index".to_owned(),
+            _ => "worktree".to_owned(),
+        },
+        head_branch: env_text("GITHUB_HEAD_REF").or_else(|| env_text("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME")),
+        default_branch: default_branch.or_else(|| Some(base_branch.clone())),
+        base,
+        head,
+        urls,
+        base_branch,
+        branches: names.branches,
+        tags: names.tags,
+        notes,
+    })
+}
+
+/// The commit that is deployed now: where base and head part.
+fn base_commit(repository: &Repository, asked: &str, tip: Option<&Commit>, notes: &mut Vec<String>) -> Result<Commit, RepoError> {
+    let base = repository.resolve(asked)?;
+    let tip = match tip {
+        Some(tip) => tip.clone(),
+        // Without a commit there is nothing to part from; an unborn branch compares with the base itself.
+        None => match repository.resolve("HEAD") {
+            Ok(tip) => tip,
+            Err(_) => return Ok(base),
+        },
+    };
+    if base == tip {
+        return Ok(base);
+    }
+    let parted = repository.merge_base_or_explain(&base, &tip)?;
+    if parted != base {
+        notes.push(format!(
+            "{asked} has moved on since this change branched off; compared with the merge base {}",
+            short(&parted.to_string())
+        ));
+    }
+    Ok(parted)
+}
+
+fn describe(note: &TreeNote) -> String {
+    match note {
+        TreeNote::PathNotUtf8 { path } => format!("{path} is left out: its name is not UTF-8"),
+        TreeNote::Unreadable { path, reason } => format!("{path} is left out: {reason}"),
+    }
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
+}
+
+/// The pull request's base in CI.
+fn base_from_ci() -> Option<String> {
+    if let Some(branch) = env_text("GITHUB_BASE_REF") {
+        return Some(format!("origin/{branch}"));
+    }
+    env_text("CI_MERGE_REQUEST_DIFF_BASE_SHA")
+}
+
+fn env_text(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|text| !text.is_empty())
+}
+
+/// The branch that the change will be merged into.
+fn base_branch(asked: &str, branches: &[String], default: Option<&str>, current: Option<&str>) -> String {
+    let named = ["refs/heads/", "refs/remotes/origin/", "origin/"].iter().find_map(|prefix| asked.strip_prefix(prefix)).unwrap_or(asked);
+    if branches.iter().any(|branch| branch == named) {
+        return named.to_owned();
+    }
+    let from_ci = env_text("GITHUB_BASE_REF").or_else(|| env_text("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"));
+    let usual = ["main", "master"].into_iter().find(|usual| branches.iter().any(|branch| branch == usual));
+    from_ci.as_deref().or(default).or(usual).or(current).unwrap_or("main").to_owned()
+}
+
+fn known_urls(repository: &Repository, options: &Options) -> Vec<RepoUrl> {
+    let mut texts = options.repo_urls.clone();
+    texts.extend(repository.remote_urls());
+    if let (Some(server), Some(name)) = (env_text("GITHUB_SERVER_URL"), env_text("GITHUB_REPOSITORY")) {
+        texts.push(format!("{server}/{name}"));
+    }
+    texts.extend(env_text("CI_PROJECT_URL"));
+    let mut urls: Vec<RepoUrl> = Vec::new();
+    for url in texts.iter().filter_map(|text| RepoUrl::parse(text)) {
+        if !urls.contains(&url) {
+            urls.push(url);
+        }
+    }
+    urls
+}

@@ -1,0 +1,92 @@
+//! The command line: one file a command, wiring, exit codes.
+//!
+//! Takes arguments; hands on an exit code: 0 nothing at or above `--fail-on`, 1 such a finding, 2 the job could not be done.
+
+mod check;
+mod completions;
+mod demo;
+mod output;
+mod rules;
+mod shared;
+mod snapshot;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Shows what Argo CD will do to your cluster because of a change, and stops the merges that would hurt.
+#[derive(Debug, Parser)]
+#[command(name = "presync", version, about, max_term_width = 100, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Compare two revisions, build the sync plan, evaluate the rules, print findings
+    Check(check::CheckArgs),
+    /// Print the sync plan, resource by resource, in the order Argo CD works
+    Plan(check::PlanArgs),
+    /// Record, import or show live state
+    Snapshot(snapshot::SnapshotArgs),
+    /// List the rules
+    Rules(rules::RulesArgs),
+    /// Explain one rule in full
+    Explain(rules::ExplainArgs),
+    /// Lay out a small example repository and show presync at work on it, step by step
+    Demo(demo::DemoArgs),
+    /// Print a completion script
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page
+    Man,
+}
+
+/// Why a command could not do its job.
+#[derive(Debug)]
+enum Failure {
+    /// Reported with its help.
+    Report(miette::Report),
+    /// The reader of our output went away.
+    BrokenPipe,
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::BrokenPipe
+        } else {
+            Self::Report(miette::miette!("cannot write the output: {error}"))
+        }
+    }
+}
+
+impl From<miette::Report> for Failure {
+    fn from(report: miette::Report) -> Self {
+        Self::Report(report)
+    }
+}
+
+/// Runs the command line.
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Check(args) => check::check(&args),
+        Command::Plan(args) => check::plan(&args),
+        Command::Snapshot(args) => snapshot::run(&args),
+        Command::Rules(args) => rules::list(&args),
+        Command::Explain(args) => rules::explain(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Completions(args) => completions::completions(&args),
+        Command::Man => completions::man(),
+    };
+    match result {
+        Ok(code) => code,
+        Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+        Err(Failure::Report(report)) => {
+            output::print_failure(&report);
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! `presync check` and `presync plan`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::Failure;
+use super::output::{self, Text};
+use super::shared::{SharedArgs, failed};
+use crate::check::{self, Outcome};
+use crate::report::Report;
+
+/// Arguments of `presync check`.
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    #[command(flatten)]
+    shared: SharedArgs,
+}
+
+/// Arguments of `presync plan`.
+#[derive(Debug, Args)]
+pub(super) struct PlanArgs {
+    #[command(flatten)]
+    shared: SharedArgs,
+}
+
+pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    run(&args.shared, Text::Findings)
+}
+
+pub(super) fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
+    run(&args.shared, Text::Plan)
+}
+
+fn run(args: &SharedArgs, text: Text) -> Result<ExitCode, Failure> {
+    let outcome = check::run(&args.options()).map_err(failed)?;
+    let report = report(&outcome, args);
+    output::write(&report, args, text)?;
+    Ok(if report.fails() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// The report on an outcome.
+pub(super) fn report<'a>(outcome: &'a Outcome, args: &SharedArgs) -> Report<'a> {
+    Report {
+        base: outcome.base.clone(),
+        head: outcome.head.clone(),
+        snapshots: &outcome.snapshots,
+        plans: &outcome.plans,
+        all: args.all,
+        findings: &outcome.findings,
+        unjudged: &outcome.unjudged,
+        texts: &outcome.texts,
+        notes: &outcome.notes,
+        fail_on: args.fail_on.severity(),
+        strict: args.strict,
+    }
+}

@@ -1,0 +1,70 @@
+//! Where output goes and how it looks.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use miette::{GraphicalReportHandler, GraphicalTheme};
+
+use super::Failure;
+use super::shared::{Color, Format, SharedArgs};
+use crate::report::{Report, Style, json, plan_text, text};
+
+/// What the text format shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Text {
+    /// Findings first.
+    Findings,
+    /// The plan.
+    Plan,
+}
+
+/// Writes a report to standard output and to the files that were asked for.
+pub(super) fn write(report: &Report<'_>, args: &SharedArgs, text: Text) -> Result<(), Failure> {
+    for (format, path) in &args.report {
+        let file = File::create(path).map_err(|error| miette::miette!("cannot write {}: {error}", path.display()))?;
+        let mut out = BufWriter::new(file);
+        write_format(report, *format, text, Style { color: false, width: 100, unicode: true }, &mut out)?;
+        out.flush().map_err(|error| miette::miette!("cannot write {}: {error}", path.display()))?;
+    }
+    if args.quiet {
+        return Ok(());
+    }
+    let stdout = io::stdout();
+    let style = style(args.color, stdout.is_terminal());
+    let mut out = BufWriter::new(stdout.lock());
+    write_format(report, args.format, text, style, &mut out)?;
+    out.flush()?;
+    Ok(())
+}
+
+fn write_format(report: &Report<'_>, format: Format, text: Text, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    match (format, text) {
+        (Format::Json, _) => json::write(report, out),
+        (Format::Text, Text::Findings) => text::write(report, style, out),
+        (Format::Text, Text::Plan) => plan_text::write(report, style, out),
+    }
+}
+
+/// How text looks on this output.
+pub(super) fn style(color: Color, terminal: bool) -> Style {
+    let wanted = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let color = match color {
+        Color::Always => true,
+        Color::Never => false,
+        Color::Auto => !wanted("NO_COLOR") && (terminal || wanted("CLICOLOR_FORCE")),
+    };
+    Style { color, width: 100, unicode: true }
+}
+
+/// Prints why a command failed, with its help, to standard error.
+pub(super) fn print_failure(report: &miette::Report) {
+    let color = style(Color::Auto, io::stderr().is_terminal()).color;
+    let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let mut text = String::new();
+    let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
+    if handler.render_report(&mut text, report.as_ref()).is_err() {
+        text = report.to_string();
+    }
+    // Nothing is left to do where standard error is closed.
+    let _ = writeln!(io::stderr(), "presync failed\n{}", text.trim_end());
+}

@@ -1,0 +1,165 @@
+//! Options that `check` and `plan` share, and their conversion into what a run needs.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::Failure;
+use crate::check::{Head, Options};
+use crate::finding::Severity;
+
+/// Options that `check` and `plan` share.
+#[derive(Debug, Args)]
+pub(super) struct SharedArgs {
+    /// The Git repository; the one around the current directory if not given
+    #[arg(long, value_name = "DIR", default_value = ".", hide_default_value = true, help_heading = "Input")]
+    pub(super) repo: PathBuf,
+    /// What is deployed now [default: the pull request's base in CI, else HEAD]
+    #[arg(long, value_name = "REV", env = "PRESYNC_BASE", help_heading = "Input")]
+    pub(super) base: Option<String>,
+    /// What would be merged [default: the working tree]
+    #[arg(long, value_name = "REV", env = "PRESYNC_HEAD", help_heading = "Input")]
+    pub(super) head: Option<String>,
+    /// Take the index as what would be merged
+    #[arg(long, conflicts_with = "head", help_heading = "Input")]
+    pub(super) staged: bool,
+    /// Live state: a snapshot file, or files and folders that `kubectl get -o yaml` wrote (repeatable)
+    #[arg(long, value_name = "SRC", env = "PRESYNC_SNAPSHOT", help_heading = "Input")]
+    pub(super) snapshot: Vec<String>,
+    /// Report a snapshot that is older than this, for example 90m, 24h or 7d
+    #[arg(long, value_name = "DUR", default_value = "24h", value_parser = duration, help_heading = "Input")]
+    pub(super) max_snapshot_age: i64,
+    /// A URL under which Applications know this repository, besides its remotes' (repeatable)
+    #[arg(long, value_name = "URL", help_heading = "Input")]
+    pub(super) repo_url: Vec<String>,
+    /// Only Applications whose name or namespace/name matches (repeatable)
+    #[arg(long, value_name = "GLOB", help_heading = "Plan")]
+    pub(super) app: Vec<String>,
+    /// Every Application, and findings that were there before the change
+    #[arg(long, help_heading = "Plan")]
+    pub(super) all: bool,
+    /// What goes to standard output
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    pub(super) format: Format,
+    /// Also write this format to a file, as FORMAT=FILE (repeatable)
+    #[arg(long, value_name = "F=FILE", value_parser = report_target, help_heading = "Output")]
+    pub(super) report: Vec<(Format, PathBuf)>,
+    /// From which severity on findings fail the check
+    #[arg(long, value_enum, default_value_t = Level::Error, value_name = "LEVEL", help_heading = "Output")]
+    pub(super) fail_on: Level,
+    /// Fail as well if something could not be judged
+    #[arg(long, help_heading = "Output")]
+    pub(super) strict: bool,
+    /// Colour
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = "Output")]
+    pub(super) color: Color,
+    /// Print nothing to standard output
+    #[arg(short, long, help_heading = "Output")]
+    pub(super) quiet: bool,
+}
+
+/// Formats of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// From which severity on findings fail the check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Level {
+    /// Errors.
+    Error,
+    /// Warnings and errors.
+    Warning,
+    /// Every finding.
+    Info,
+    /// None.
+    Never,
+}
+
+impl Level {
+    /// The severity; `None` for never.
+    pub(super) fn severity(self) -> Option<Severity> {
+        match self {
+            Self::Error => Some(Severity::Error),
+            Self::Warning => Some(Severity::Warning),
+            Self::Info => Some(Severity::Info),
+            Self::Never => None,
+        }
+    }
+}
+
+/// When output is coloured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl SharedArgs {
+    /// What a run needs.
+    pub(super) fn options(&self) -> Options {
+        let head = match (&self.head, self.staged) {
+            (Some(revision), _) => Head::Revision(revision.clone()),
+            (None, true) => Head::Index,
+            (None, false) => Head::Worktree,
+        };
+        Options {
+            repo: self.repo.clone(),
+            base: self.base.clone(),
+            head,
+            snapshots: self.snapshot.clone(),
+            max_snapshot_age: self.max_snapshot_age,
+            repo_urls: self.repo_url.clone(),
+            applications: self.app.clone(),
+            all: self.all,
+        }
+    }
+}
+
+/// Seconds of `90s`, `15m`, `24h` or `7d`.
+fn duration(text: &str) -> Result<i64, String> {
+    let unit = text.chars().last().ok_or("a duration such as 24h is needed")?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        _ => return Err("a duration ends in s, m, h or d, for example 24h".to_owned()),
+    };
+    let number: i64 =
+        text.trim_end_matches(unit).parse().map_err(|_| "a duration is a whole number and a unit, for example 24h".to_owned())?;
+    number.checked_mul(seconds).filter(|seconds| *seconds >= 0).ok_or_else(|| "the duration is out of range".to_owned())
+}
+
+fn report_target(text: &str) -> Result<(Format, PathBuf), String> {
+    let (format, file) = text.split_once('=').ok_or("FORMAT=FILE is needed, for example json=plan.json")?;
+    let format = Format::from_str(format, false)?;
+    if file.is_empty() { Err("the file name is empty".to_owned()) } else { Ok((format, file.into())) }
+}
+
+/// Turns any diagnostic into a failed command.
+pub(super) fn failed(error: impl miette::Diagnostic + Send + Sync + 'static) -> Failure {
+    Failure::Report(miette::Report::new(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_a_number_and_a_unit() {
+        assert_eq!(duration("24h"), Ok(86_400));
+        assert_eq!(duration("90m"), Ok(5_400));
+        for bad in ["", "24", "h", "-1h", "1.5h", "99999999999999999999d"] {
+            assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+}
