@@ -30,7 +30,8 @@ fn workload(number: usize) -> Vec<Value> {
     let mut top = build.tracked("apps/v1", kind, &name, 0);
     top["spec"] = json!({"replicas": 3, "selector": {"matchLabels": {"app": name}}, "template": {"metadata": {"labels": {"app": name}}, "spec": pod(&name)}});
     if stateful {
-        top["spec"]["volumeClaimTemplates"] = json!([{"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "10Gi"}}}}]);
+        top["spec"]["volumeClaimTemplates"] =
+            json!([{"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "10Gi"}}}}]);
     }
     let mut objects = vec![top.clone()];
     let owner = if stateful {
@@ -56,7 +57,8 @@ fn workload(number: usize) -> Vec<Value> {
     let mut secret = build.tracked("v1", "Secret", &name, 7);
     secret["data"] = json!({"password": "bm90LWEtcmVhbC1wYXNzd29yZA==".repeat(20)});
     let mut claim = build.object("v1", "PersistentVolumeClaim", &format!("data-{name}-0"), 8);
-    claim["spec"] = json!({"volumeName": format!("pv-{number}"), "resources": {"requests": {"storage": "10Gi"}}, "accessModes": ["ReadWriteOnce"]});
+    claim["spec"] =
+        json!({"volumeName": format!("pv-{number}"), "resources": {"requests": {"storage": "10Gi"}}, "accessModes": ["ReadWriteOnce"]});
     let mut volume = build.object("v1", "PersistentVolume", &format!("pv-{number}"), 9);
     if let Some(metadata) = volume["metadata"].as_object_mut() {
         metadata.remove("namespace");

@@ -30,6 +30,8 @@ pub struct ClusterInfo {
     pub kubernetes_version: Option<String>,
     /// The kinds it serves, where the snapshot lists them.
     pub api_resources: Option<Vec<ApiResource>>,
+    /// Without such a list: whether the built-in kinds and those that are seen or defined are all there are.
+    pub kinds_complete: bool,
     /// The project that the cluster Secret ties the cluster to; empty where there is none.
     pub project: String,
     /// Labels of the cluster Secret.
@@ -151,6 +153,7 @@ impl ClusterInfo {
             self.project.clone_from(&other.project);
         }
         self.registered |= other.registered;
+        self.kinds_complete |= other.kinds_complete;
         self.kubernetes_version = self.kubernetes_version.take().or_else(|| other.kubernetes_version.clone());
         self.api_resources = self.api_resources.take().or_else(|| other.api_resources.clone());
         self.labels.extend(other.labels.clone());

@@ -40,7 +40,7 @@ impl ClusterIndex {
         let mut by_namespace: Vec<u32> =
             positions(objects).filter(|(_, object)| !object.key.namespace.is_empty()).map(|(position, _)| position).collect();
         by_namespace.sort_by_key(|&position| objects.get(position as usize).map(|object| &object.key.namespace));
-        let mut kinds = Kinds::new(info.api_resources.as_deref(), &*info.server == IN_CLUSTER_SERVER);
+        let mut kinds = Kinds::new(info.api_resources.as_deref(), info.kinds_complete, &*info.server == IN_CLUSTER_SERVER);
         for definition in same_kind(objects, "apiextensions.k8s.io", "CustomResourceDefinition") {
             kinds.define(&definition.glance());
         }

@@ -65,6 +65,8 @@ type Table = BTreeMap<Arc<str>, BTreeMap<Arc<str>, Known>>;
 pub(super) struct Kinds {
     /// The list of API resources, where there is one.
     listed: Option<Table>,
+    /// Whether the kinds that are built in, defined or seen are all there are.
+    complete: bool,
     /// From CustomResourceDefinitions: their versions that are served.
     defined: Table,
     /// From objects: the versions they were read in.
@@ -75,7 +77,7 @@ pub(super) struct Kinds {
 
 impl Kinds {
     /// Kinds of a cluster whose list of API resources may be known.
-    pub(super) fn new(listed: Option<&[ApiResource]>, has_argocd: bool) -> Self {
+    pub(super) fn new(listed: Option<&[ApiResource]>, complete: bool, has_argocd: bool) -> Self {
         let listed = listed.map(|resources| {
             let mut table = Table::new();
             for resource in resources {
@@ -85,7 +87,7 @@ impl Kinds {
             }
             table
         });
-        Self { listed, has_argocd, ..Self::default() }
+        Self { listed, complete, has_argocd, ..Self::default() }
     }
 
     /// Notes that objects of a kind exist in a version.
@@ -126,9 +128,12 @@ impl Kinds {
             return known.serves(version);
         }
         let seen = find(&self.seen, group, kind).is_some_and(|known| known.versions.contains(version));
-        let built_in = builtin::find(group, kind)
-            .is_some_and(|builtin| builtin.versions.contains(&version) && (self.has_argocd || !builtin.is_argocd()));
-        if seen || built_in { Serves::Yes } else { Serves::Unknown }
+        let built_in = builtin::find(group, kind);
+        if seen || built_in.is_some_and(|builtin| builtin.versions.contains(&version) && (self.has_argocd || !builtin.is_argocd())) {
+            return Serves::Yes;
+        }
+        let unheard_of = built_in.is_none() && find(&self.seen, group, kind).is_none();
+        if self.complete && unheard_of { Serves::No } else { Serves::Unknown }
     }
 }
 
@@ -169,9 +174,16 @@ mod tests {
     }
 
     #[test]
+    fn where_the_seen_kinds_are_all_there_are_an_unheard_of_kind_is_not_served() {
+        let kinds = Kinds::new(None, true, true);
+        assert_eq!(kinds.serves("shop.test", "v1", "Shelf"), Serves::No);
+        assert_eq!(kinds.serves("apps", "v1", "Deployment"), Serves::Yes);
+    }
+
+    #[test]
     fn a_list_of_api_resources_is_complete() {
         let list = [resource("", "v1", "ConfigMap", None), resource("apps", "v1", "Deployment", Some(true))];
-        let kinds = Kinds::new(Some(&list), true);
+        let kinds = Kinds::new(Some(&list), false, true);
         assert_eq!(kinds.serves("", "v1", "ConfigMap"), Serves::Yes);
         assert_eq!(kinds.serves("apps", "v1beta1", "Deployment"), Serves::OtherVersion("v1".into()));
         assert_eq!(kinds.serves("shop.test", "v1", "Shelf"), Serves::No);
@@ -180,7 +192,7 @@ mod tests {
 
     #[test]
     fn without_a_list_unseen_kinds_are_unknown() {
-        let mut kinds = Kinds::new(None, false);
+        let mut kinds = Kinds::new(None, false, false);
         assert_eq!(kinds.serves("shop.test", "v1", "Shelf"), Serves::Unknown);
         assert_eq!(kinds.serves("apps", "v1", "Deployment"), Serves::Yes);
         assert_eq!(kinds.serves("policy", "v1beta1", "PodDisruptionBudget"), Serves::Unknown);
@@ -191,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_live_definition_says_which_versions_are_served() {
-        let mut kinds = Kinds::new(None, false);
+        let mut kinds = Kinds::new(None, false, false);
         kinds.define(&definition());
         assert_eq!(kinds.serves("shop.test", "v2", "Shelf"), Serves::Yes);
         assert_eq!(kinds.serves("shop.test", "v1alpha1", "Shelf"), Serves::OtherVersion("v2".into()));
@@ -200,7 +212,7 @@ mod tests {
 
     #[test]
     fn scope_comes_from_the_list_then_definitions_then_the_table() {
-        let mut kinds = Kinds::new(Some(&[resource("shop.test", "v1", "Shelf", Some(true)), resource("", "v1", "Node", None)]), false);
+        let mut kinds = Kinds::new(Some(&[resource("shop.test", "v1", "Shelf", Some(true)), resource("", "v1", "Node", None)]), false, false);
         kinds.define(&definition());
         assert_eq!(kinds.scope("shop.test", "Shelf"), Some(Scope::Namespaced));
         assert_eq!(kinds.scope("", "Node"), Some(Scope::Cluster));
@@ -211,8 +223,8 @@ mod tests {
 
     #[test]
     fn argo_cds_own_kinds_are_served_where_it_runs() {
-        assert_eq!(Kinds::new(None, true).serves("argoproj.io", "v1alpha1", "Application"), Serves::Yes);
-        assert_eq!(Kinds::new(None, false).serves("argoproj.io", "v1alpha1", "Application"), Serves::Unknown);
-        assert_eq!(Kinds::new(None, false).scope("argoproj.io", "Application"), Some(Scope::Namespaced));
+        assert_eq!(Kinds::new(None, false, true).serves("argoproj.io", "v1alpha1", "Application"), Serves::Yes);
+        assert_eq!(Kinds::new(None, false, false).serves("argoproj.io", "v1alpha1", "Application"), Serves::Unknown);
+        assert_eq!(Kinds::new(None, false, false).scope("argoproj.io", "Application"), Some(Scope::Namespaced));
     }
 }

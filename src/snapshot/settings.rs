@@ -137,6 +137,7 @@ impl SettingsFile {
             server: trim_server(server).into(),
             name: name.into(),
             api_resources: self.api_resources.clone(),
+            kinds_complete: true,
             ..ClusterInfo::default()
         };
         let named = self.clusters.iter().map(|(name, server)| about(name, server));
