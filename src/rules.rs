@@ -2,6 +2,7 @@
 //!
 //! Takes [`Facts`]; rules never read the repository, render, or compute anew what Argo CD does: they read it off the plan.
 
+mod application_fields;
 mod builtin;
 mod cel;
 mod definition;
@@ -14,9 +15,20 @@ mod pages;
 mod precedence;
 mod set;
 
+mod duplicate_key;
+mod ignored_field_reset_on_sync;
+mod live_application_drift;
+mod manual_sync_pending;
+mod non_string_metadata;
+mod protection_misspelled;
 mod prune_namespace;
 mod prune_persistent_data;
+mod render_failed;
+mod replicas_drop_to_default;
 mod replicas_owned_by_autoscaler;
+mod snapshot_stale;
+mod source_path_missing;
+mod unmanaged_application;
 
 pub use definition::{At, Cel, Definition, DefinitionError, Example, Grade, Logic, Match, Need, Of, Status, Validation};
 pub use judge::{Judged, Skipped, judge};
@@ -26,7 +38,7 @@ pub use set::{RuleError, RuleSet, RuleSettings};
 use std::sync::Arc;
 
 use crate::inventory::Inventory;
-use crate::manifest::{Manifest, Origin, Side};
+use crate::manifest::{Manifest, Origin, ResourceKey, Side};
 use crate::plan::SyncPlan;
 use crate::snapshot::LiveState;
 
@@ -75,10 +87,10 @@ pub struct RenderFailure {
     pub help: String,
     /// Rule that reports it: `render-failed`, or a more exact one such as `source-path-missing`.
     pub rule: &'static str,
-    /// The object it is about, where it is about one of the rendered objects.
-    pub resource: Option<crate::manifest::ResourceKey>,
     /// File and line, where it is about one: path, side, line, and the bytes of the place.
     pub place: Option<FailurePlace>,
+    /// The object and field, where it is about one.
+    pub object: Option<(Origin, String, ResourceKey)>,
     /// Whether only head fails.
     pub introduced: bool,
 }

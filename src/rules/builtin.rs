@@ -25,12 +25,27 @@ macro_rules! rules {
 
 rules! {
     native: {
+        duplicate_key: "duplicate-key",
+        ignored_field_reset_on_sync: "ignored-field-reset-on-sync",
+        live_application_drift: "live-application-drift",
+        manual_sync_pending: "manual-sync-pending",
+        non_string_metadata: "non-string-metadata",
+        protection_misspelled: "protection-misspelled",
         prune_namespace: "prune-namespace",
         prune_persistent_data: "prune-persistent-data",
+        render_failed: "render-failed",
+        replicas_drop_to_default: "replicas-drop-to-default",
         replicas_owned_by_autoscaler: "replicas-owned-by-autoscaler",
+        snapshot_stale: "snapshot-stale",
+        source_path_missing: "source-path-missing",
+        unmanaged_application: "unmanaged-application",
     }
     cel: {
+        "crd-left-behind",
+        "protection-not-live",
         "prune-crd",
+        "prune-off-leftover",
+        "pvc-unprotected",
     }
 }
 

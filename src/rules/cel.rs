@@ -110,6 +110,7 @@ pub(super) struct Compiled {
     variables: Vec<(String, Expression)>,
     validations: Vec<Validation>,
     at: Vec<At>,
+    fixable: bool,
 }
 
 impl Compiled {
@@ -147,7 +148,14 @@ impl Compiled {
                 })
             })
             .collect::<Result<_, CelError>>()?;
-        Ok(Self { matches: cel.matches.clone(), conditions, variables, validations, at: definition.at.clone() })
+        Ok(Self {
+            matches: cel.matches.clone(),
+            conditions,
+            variables,
+            validations,
+            at: definition.at.clone(),
+            fixable: definition.fixable,
+        })
     }
 
     /// Whether the rule looks at a change at all.
@@ -190,7 +198,7 @@ impl Compiled {
                 Message::Fixed(text) => text.clone(),
                 Message::Expression(expression) => expression.text(&context)?,
             };
-            let mut draft = Draft::of_change(plan, change, message).grade(validation.grade.as_deref());
+            let mut draft = Draft::of_change(plan, change, message).grade(validation.grade.as_deref()).fixable(self.fixable);
             if let Some(help) = &validation.help {
                 draft = draft.help(help.trim());
             }
@@ -225,5 +233,7 @@ impl Compiled {
     }
 }
 
+#[cfg(test)]
+mod builtin_tests;
 #[cfg(test)]
 mod tests;

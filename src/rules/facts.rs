@@ -1,6 +1,8 @@
 //! What rules share: the facts of a run with look-ups over them, and the words that several messages use.
 
+mod failures;
 mod protection;
+mod references;
 mod scalers;
 mod volumes;
 mod writers;
@@ -9,16 +11,20 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub(super) use protection::{Misspelling, claims_to_protect, misspelled, pod_template_annotation};
+pub(super) use failures::render_failures;
+pub(super) use protection::{Misspelling, misspelled};
+pub(super) use references::{References, pod_template};
 pub(super) use scalers::{Scaler, Scalers};
-pub(super) use volumes::{Volume, claims_of, is_claim_template_owner, volume_of};
+pub(super) use volumes::{Volume, claims_of, is_claim_template_owner, templates, volume_of};
 pub(super) use writers::{Writer, writer_of};
 
 use super::Facts;
 use crate::argocd::AppId;
 use crate::inventory::Entry;
 use crate::manifest::ResourceKey;
-use crate::plan::{Change, SyncMode, SyncPlan};
+use crate::plan::diff::IgnoreRules;
+use crate::plan::diff::ignore::Target;
+use crate::plan::{Action, Change, SyncMode, SyncPlan};
 
 /// The facts of a run with look-ups over them.
 pub(super) struct View<'a> {
@@ -27,6 +33,7 @@ pub(super) struct View<'a> {
     pub(super) scalers: Scalers<'a>,
     plans: BTreeMap<&'a AppId, &'a SyncPlan>,
     by_key: BTreeMap<&'a ResourceKey, Vec<(&'a SyncPlan, &'a Change)>>,
+    ignored: BTreeMap<&'a AppId, IgnoreRules>,
 }
 
 impl<'a> View<'a> {
@@ -39,7 +46,22 @@ impl<'a> View<'a> {
             }
         }
         let plans = facts.plans.iter().map(|plan| (&plan.application.id, plan)).collect();
-        Self { facts, scalers: Scalers::new(&facts), plans, by_key }
+        let settings = &facts.live.settings().entries;
+        // Rules that do not compile stop the whole Application; its plan says so, and nothing is compared.
+        let compile = |plan: &'a SyncPlan| IgnoreRules::compile(plan.application.object.pointer("/spec/ignoreDifferences"), settings).ok();
+        let ignored = facts.plans.iter().filter_map(|plan| Some((&plan.application.id, compile(plan)?))).collect();
+        Self { facts, scalers: Scalers::new(&facts), plans, by_key, ignored }
+    }
+
+    /// Whether the Application's rules, or the installation's, ignore a field of an object in the comparison.
+    pub(super) fn ignores(&self, plan: &SyncPlan, object: &Value, pointer: &str) -> bool {
+        self.ignored.get(&plan.application.id).is_some_and(|rules| rules.ignores(&Target::of(object), object, pointer))
+    }
+
+    /// Whether there are such rules at all.
+    pub(super) fn has_ignore_rules(&self, plan: &SyncPlan) -> bool {
+        let customised = || self.facts.live.settings().entries.keys().any(|key| key.starts_with("resource.customizations"));
+        !plan.application.spec.ignore_differences.is_empty() || customised()
     }
 
     /// All changes with their Applications, in the order of the plans.
@@ -85,7 +107,7 @@ pub(super) fn application_key(id: &AppId) -> ResourceKey {
 
 /// Server of the cluster on which a change happens.
 pub(super) fn server_of<'p>(plan: &'p SyncPlan, change: &'p Change) -> &'p str {
-    change.cluster.as_deref().unwrap_or(&plan.server)
+    change.live.as_ref().map_or(&plan.server, |live| &live.cluster)
 }
 
 /// The Application's name in backquotes, as messages name it.
@@ -133,29 +155,33 @@ pub(super) fn short(value: &Value) -> String {
     if text.chars().count() <= 60 { text } else { format!("{}…", text.chars().take(59).collect::<String>()) }
 }
 
-/// Whether the Application's rules ignore a field of an object in the comparison.
-pub(super) fn is_ignored(view: &View<'_>, plan: &SyncPlan, object: &Value, key: &ResourceKey, pointer: &str) -> bool {
-    let _ = (view, object);
-    plan.application.spec.ignore_differences.iter().any(|rule| {
-        let text = |field: &str| rule.get(field).and_then(Value::as_str).unwrap_or_default();
-        let matches = |pattern: &str, value: &str| pattern == "*" || pattern == value;
-        let covers = |field: &str| {
-            let pointers = rule.get(field).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-            pointers
-                .map(|one| if field == "jqPathExpressions" { one.replace('.', "/") } else { one.to_owned() })
-                .any(|one| pointer.strip_prefix(one.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
-        };
-        matches(text("group"), &key.group)
-            && matches(text("kind"), &key.kind)
-            && (text("name").is_empty() || text("name") == &*key.name)
-            && (text("namespace").is_empty() || text("namespace") == &*key.namespace)
-            && (covers("jsonPointers") || covers("jqPathExpressions"))
-    })
-}
-
 /// Whether ignored fields keep their live value when an object is applied.
 pub(super) fn respects_ignored(plan: &SyncPlan) -> bool {
     plan.application.spec.sync_policy.sync_options.has("RespectIgnoreDifferences=true")
+}
+
+/// Whether the sync writes the object's target to the cluster: a sync of a new revision writes every one, unless only what is out of sync
+/// is applied.
+///
+/// Source: Argo CD `gitops-engine/pkg/sync/sync_context.go:getSyncTasks` with `ApplyOutOfSyncOnly`.
+pub(super) fn is_applied(plan: &SyncPlan, change: &Change) -> bool {
+    let runs = plan.sync.starts || plan.sync.mode == SyncMode::Manual;
+    let modified = matches!(change.action, Action::Create | Action::Update | Action::Adopt | Action::Replace | Action::Recreate);
+    let applied =
+        modified || (change.action == Action::None && !plan.application.spec.sync_policy.sync_options.has("ApplyOutOfSyncOnly=true"));
+    runs && applied && change.target.is_some()
+}
+
+/// Whether objects of this kind hold data, or decide over objects that do.
+pub(super) fn holds_data(key: &ResourceKey) -> bool {
+    key.is("", "PersistentVolumeClaim") || key.is("", "PersistentVolume") || key.is("apps", "StatefulSet") || key.is("", "Namespace")
+}
+
+/// The objects that a sync deletes or would delete, by name, data first.
+pub(super) fn named_with_data_first(keys: &[&ResourceKey], limit: usize) -> String {
+    let mut keys: Vec<&&ResourceKey> = keys.iter().collect();
+    keys.sort_by_key(|key| (!holds_data(key), **key));
+    enumerate(&keys.iter().map(|key| key.named()).collect::<Vec<_>>(), limit)
 }
 
 #[cfg(test)]

@@ -77,6 +77,14 @@ pub(super) fn snapshot(objects: &[Value]) -> LiveState {
     crate::snapshot::load(&[file.to_str().unwrap()]).unwrap()
 }
 
+/// The same with nothing in it, captured at this time.
+pub(super) fn snapshot_captured(time: &str) -> LiveState {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("settings.yaml"), format!("capturedAt: {time}\n")).unwrap();
+    std::fs::write(folder.path().join("live.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: any, namespace: other}\n").unwrap();
+    crate::snapshot::load(&[folder.path().to_str().unwrap()]).unwrap()
+}
+
 /// An Application object of this name.
 pub(super) fn application_object(name: &str) -> Value {
     json!({
@@ -222,5 +230,18 @@ pub(super) fn finding(rule: &str, name: &str) -> Finding {
         discriminator: String::new(),
         fixable: false,
         suppressed: None,
+    }
+}
+
+/// A source that could not be rendered.
+pub(super) fn failure(application: &str, rule: &'static str) -> RenderFailure {
+    RenderFailure {
+        application: application.into(),
+        message: "it fails".into(),
+        help: "mend it".into(),
+        rule,
+        place: Some(super::FailurePlace { path: "apps/a.yaml".into(), side: Side::Head, line: 7, column: 1 }),
+        object: None,
+        introduced: true,
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::draft::{Draft, Findings};
-use super::facts::{Scaler, View, app_name, is_ignored, respects_ignored, server_of};
+use super::facts::{Scaler, View, app_name, respects_ignored, server_of};
 use crate::inventory::Entry;
 use crate::plan::{Action, AppChange, Change, SyncPlan};
 
@@ -17,7 +17,7 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         let Some(target) = &change.target else { continue };
         let Some(replicas) = target.object.pointer(POINTER).and_then(Value::as_i64) else { continue };
         let Some(scaler) = view.scalers.of(server_of(plan, change), &change.key) else { continue };
-        let ignored = is_ignored(view, plan, &target.object, &change.key, POINTER);
+        let ignored = view.ignores(plan, &target.object, POINTER);
         if scaler.pins(replicas) || (ignored && respects_ignored(plan)) {
             continue;
         }

@@ -1,6 +1,7 @@
 //! The rules of a run: the built-in ones, a platform team's own, and what the configuration says about them.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use ::cel::Env;
@@ -12,7 +13,7 @@ use super::definition::{Definition, DefinitionError, Logic};
 use crate::finding::Severity;
 
 /// Why rules cannot be loaded or evaluated. The check cannot do its job then; it is never a finding and never silence.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum RuleError {
     /// A definition cannot be used.
     #[error(transparent)]
@@ -88,6 +89,12 @@ pub struct RuleSettings {
 pub struct RuleSet {
     pub(super) env: Arc<Env>,
     pub(super) rules: BTreeMap<String, Rule>,
+}
+
+impl fmt::Debug for RuleSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.rules.keys()).finish()
+    }
 }
 
 impl RuleSet {

@@ -54,23 +54,6 @@ fn split_words(letters: &str) -> (&str, &str) {
     ["prune", "delete"].iter().find_map(|key| letters.strip_prefix(key).map(|rest| (*key, rest))).unwrap_or_default()
 }
 
-/// The `sync-options` of the pod template, where they have no effect, if they hold a protection.
-pub(in crate::rules) fn pod_template_annotation(object: &Value) -> Option<&str> {
-    let templates = ["/spec/template", "/spec/jobTemplate", "/spec/jobTemplate/spec/template"];
-    templates.iter().find_map(|pointer| {
-        let template = object.pointer(pointer)?;
-        annotation(template, SYNC_OPTIONS).filter(|_| {
-            ["Prune", "Delete"].iter().any(|key| object_value(template, key).is_some_and(|value| matches!(value, "false" | "confirm")))
-        })
-    })
-}
-
-/// Which of `Prune=false` and `Delete=false` an object's own annotation lacks; `confirm` protects as well.
-pub(in crate::rules) fn claims_to_protect(object: &Value) -> Vec<&'static str> {
-    let lacks = |key: &str| !object_value(object, key).is_some_and(|value| matches!(value, "false" | "confirm"));
-    [("Prune", "Prune=false"), ("Delete", "Delete=false")].into_iter().filter(|(key, _)| lacks(key)).map(|(_, option)| option).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,73 @@
+//! `manual-sync-pending`: an Application that a person syncs has changes that wait.
+
+use super::draft::{Draft, Findings};
+use super::facts::{View, enumerate, plural};
+use crate::plan::{Action, Reason, SyncMode, SyncPlan};
+
+pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
+    for plan in view.facts.plans.iter().filter(|plan| plan.sync.mode == SyncMode::Manual) {
+        let Some(message) = message(plan) else { continue };
+        let introduced = plan.changes.iter().any(|change| change.introduced && change.action != Action::None);
+        findings.push(Draft::of_application(&plan.application, message).introduced(introduced).at(
+            plan.origin.as_ref(),
+            "/spec/syncPolicy",
+            "no automated sync",
+        ));
+    }
+}
+
+fn message(plan: &SyncPlan) -> Option<String> {
+    let count = |actions: &[Action]| plan.changes.iter().filter(|change| actions.contains(&change.action)).count();
+    let removals = plan.changes.iter().filter(|change| change.action == Action::Prune || change.reason == Reason::ManualSync).count();
+    let kinds = [
+        (count(&[Action::Create]), "creation"),
+        (count(&[Action::Update, Action::Adopt, Action::Replace, Action::Recreate]), "update"),
+        (removals, "removal"),
+    ];
+    let waiting: Vec<String> = kinds.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| plural(*count, noun)).collect();
+    let total: usize = kinds.iter().map(|(count, _)| count).sum();
+    if total == 0 {
+        return None;
+    }
+    let wait = if total == 1 { "waits" } else { "wait" };
+    let prune = match removals {
+        0 => "",
+        1 => "; the removal happens only if prune is ticked",
+        _ => "; the removals happen only if prune is ticked",
+    };
+    Some(format!("`{}` is synced by hand: {} {wait} for somebody to sync it{prune}", plan.application.id.name, enumerate(&waiting, 3)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use serde_json::json;
+
+    fn map(name: &str) -> serde_json::Value {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "shop"}})
+    }
+
+    fn run(mode: SyncMode, changes: Vec<crate::plan::Change>) -> Vec<crate::finding::Finding> {
+        let mut plan = plan("vault", changes);
+        plan.sync.mode = mode;
+        Run { plans: vec![plan], ..Run::default() }.judge(&["manual-sync-pending"])
+    }
+
+    #[test]
+    fn what_waits_is_counted_once_for_the_application() {
+        let update = changed(map("a"), map("a"), map("a"), Action::Update, Reason::Differs { fields: 1 });
+        let found = run(SyncMode::Manual, vec![update, removed(map("b"), Action::Leftover, Reason::ManualSync)]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            found[0].message,
+            "`vault` is synced by hand: 1 update and 1 removal wait for somebody to sync it; the removal happens only if prune is ticked"
+        );
+    }
+
+    #[test]
+    fn automated_applications_and_those_in_sync_do_not_wait() {
+        assert!(run(SyncMode::Automated, vec![added(map("a"))]).is_empty());
+        assert!(run(SyncMode::Manual, vec![changed(map("a"), map("a"), map("a"), Action::None, Reason::InSync)]).is_empty());
+    }
+}

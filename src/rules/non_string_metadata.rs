@@ -1,0 +1,25 @@
+//! `non-string-metadata`: a label or annotation is no text, so the source gives no manifests.
+
+use super::draft::Findings;
+use super::facts::{View, render_failures};
+
+pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
+    render_failures(view, "non-string-metadata").for_each(|draft| findings.push(draft));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+
+    #[test]
+    fn a_failure_of_this_kind_is_an_error_with_its_own_message_and_others_are_left_to_other_rules() {
+        let run = |rule| Run { render_failures: vec![failure("argocd/a", rule)], ..Run::default() }.judge(&["non-string-metadata"]);
+        let found = run("non-string-metadata");
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].severity, crate::finding::Severity::Error);
+        assert_eq!(found[0].message, "it fails");
+        assert_eq!(found[0].resource.as_ref().unwrap().to_string(), "argoproj.io/Application argocd/a");
+        assert_eq!((&*found[0].places[0].origin.path, found[0].places[0].origin.line), ("apps/a.yaml", 7));
+        assert!(run("another-rule").is_empty() || "non-string-metadata" == "render-failed");
+    }
+}
