@@ -24,6 +24,9 @@ struct Expected {
     findings: Option<Vec<ExpectedFinding>>,
     #[serde(default)]
     absent: Vec<String>,
+    /// Applications of which something must stand among what could not be judged.
+    #[serde(default)]
+    unjudged: Vec<String>,
     exit: Option<u8>,
 }
 
@@ -117,6 +120,11 @@ fn compare_plans(expected: &Expected, outcome: &Outcome) -> String {
         if found != mode {
             let reason = plan.map(|plan| plan.sync.reason.as_str()).unwrap_or_default();
             problems.push_str(&format!("  sync of {application} is {found}, not {mode} ({reason})\n"));
+        }
+    }
+    for application in &expected.unjudged {
+        if !outcome.unjudged.iter().any(|unjudged| unjudged.application.as_ref() == Some(application)) {
+            problems.push_str(&format!("  {application} is not among what could not be judged\n"));
         }
     }
     if !problems.is_empty() {

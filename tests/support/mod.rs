@@ -64,9 +64,12 @@ pub fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let (source, target) = (entry.path(), to.join(entry.file_name()));
-        if entry.file_type().unwrap().is_dir() {
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
             fs::create_dir_all(&target).unwrap();
             copy(&source, &target);
+        } else if kind.is_symlink() {
+            std::os::unix::fs::symlink(fs::read_link(&source).unwrap(), &target).unwrap();
         } else {
             fs::copy(&source, &target).unwrap();
         }
