@@ -68,6 +68,8 @@ pub struct Facts<'a> {
 pub struct DuplicateKey {
     /// The Application that renders the file, `namespace/name`.
     pub application: String,
+    /// The object that the document makes, where it makes one.
+    pub resource: Option<ResourceKey>,
     /// The document; `within` is empty.
     pub origin: Origin,
     /// JSON pointer of the key from the document.

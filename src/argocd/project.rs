@@ -22,6 +22,7 @@ pub struct Project {
     cluster_resource_blacklist: Option<Vec<Kind>>,
     namespace_resource_whitelist: Option<Vec<Kind>>,
     namespace_resource_blacklist: Option<Vec<Kind>>,
+    source_namespaces: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -96,6 +97,17 @@ impl Project {
             }
         }
         any
+    }
+
+    /// Whether Applications outside of Argo CD's own namespace may lie in this one.
+    ///
+    /// Source: `IsAppNamespacePermitted`; a pattern in slashes is a regular expression.
+    pub fn permits_application_namespace(&self, namespace: &str) -> bool {
+        let matches = |pattern: &String| match pattern.strip_prefix('/').and_then(|pattern| pattern.strip_suffix('/')) {
+            Some(expression) => regex::Regex::new(expression).is_ok_and(|expression| expression.is_match(namespace)),
+            None => glob_matches(pattern, namespace),
+        };
+        self.source_namespaces.iter().flatten().any(matches)
     }
 
     /// Whether sources may come from this repository.

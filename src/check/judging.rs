@@ -7,13 +7,15 @@ use super::applications::Discovered;
 use super::options::Options;
 use super::planning::Planned;
 use crate::finding::Finding;
+use crate::plan::SyncPlan;
 use crate::rules::{self, Facts, RuleSet};
 use crate::snapshot::LiveState;
 
 /// Judges the plans. Without `--all` only what the change introduces counts.
 pub(super) fn judge(planned: &Planned, discovered: &Discovered, live: &LiveState, options: &Options) -> Result<Vec<Finding>, CheckError> {
+    let plans: Vec<SyncPlan> = planned.plans.iter().chain(&planned.unrendered).cloned().collect();
     let facts = Facts {
-        plans: &planned.plans,
+        plans: &plans,
         inventory: &discovered.inventory,
         live,
         elsewhere: &[],

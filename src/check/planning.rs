@@ -20,13 +20,15 @@ use crate::plan::application::{self, Input};
 use crate::plan::{Action, AppChange, Change, Condition, SyncMode, SyncPlan, World, deletion, dependents};
 use crate::render::{RenderError, Rendered};
 use crate::rules::{DuplicateKey, FailurePlace, RenderFailure};
-use crate::snapshot::{AssumedObject, LiveState};
+use crate::snapshot::{AssumedObject, LiveState, Scope};
 
 /// What planning found out.
 #[derive(Default)]
 pub(super) struct Planned {
     /// Plans, by Application id.
     pub(super) plans: Vec<SyncPlan>,
+    /// Applications that the change touches but whose sources are not rendered: only their definitions can be judged.
+    pub(super) unrendered: Vec<SyncPlan>,
     /// What could not be looked at.
     pub(super) unjudged: Vec<Unjudged>,
     /// Sources that give no manifests.
@@ -38,6 +40,8 @@ pub(super) struct Planned {
 /// One Application with what both sides render.
 struct Candidate<'a> {
     entry: &'a Entry,
+    /// The change touches a file under one of its paths.
+    touched: bool,
     base: Option<Side1>,
     head: Option<Side1>,
 }
@@ -85,16 +89,18 @@ pub(super) fn plan(discovered: &Discovered, sources: &Sources<'_>, live: &LiveSt
         planned.unjudged.extend(one.unjudged);
         planned.failures.extend(one.failure);
         planned.duplicate_keys.extend(one.duplicate_keys);
+        planned.unrendered.extend(one.unrendered);
         if let Some(plan) = one.plan {
             plans.insert(plan.application.id.clone(), plan);
         }
     }
-    delete_closure(&mut plans, discovered, &head, &base);
+    delete_closure(&mut plans, discovered, sources, &head, &base);
+    let goes = |id: &AppId| plans.get(id).is_some_and(|plan| plan.sync.mode == SyncMode::Deleted);
+    planned.failures.retain(|failure| !goes(&app_id(&failure.application)));
+    planned.unjudged.retain(|unjudged| !unjudged.application.as_deref().is_some_and(|id| goes(&app_id(id))));
     planned.plans = plans.into_values().filter(|plan| wanted.takes(&plan.application.id)).collect();
-    let shown = |application: &str| {
-        let (namespace, name) = application.split_once('/').unwrap_or(("", application));
-        wanted.takes(&AppId::new(namespace, name))
-    };
+    let shown = |application: &str| wanted.takes(&app_id(application));
+    planned.unrendered.retain(|plan| wanted.takes(&plan.application.id));
     planned.failures.retain(|failure| shown(&failure.application));
     planned.duplicate_keys.retain(|duplicate| shown(&duplicate.application));
     planned.unjudged.extend(discovered.unjudged.iter().cloned());
@@ -102,6 +108,12 @@ pub(super) fn plan(discovered: &Discovered, sources: &Sources<'_>, live: &LiveSt
     planned.unjudged.sort();
     planned.unjudged.dedup();
     planned
+}
+
+/// The id behind `namespace/name`.
+fn app_id(text: &str) -> AppId {
+    let (namespace, name) = text.split_once('/').unwrap_or(("", text));
+    AppId::new(namespace, name)
 }
 
 /// The Applications that the change may touch, rendered at both sides.
@@ -127,7 +139,7 @@ fn candidates<'a>(discovered: &'a Discovered, sources: &Sources<'_>, all: bool) 
             let render = |application: Option<Arc<Application>>, side: Side| {
                 application.map(|application| Side1 { render: sources.render(&application, side), application })
             };
-            Some(Candidate { entry, base: render(base, Side::Base), head: render(head, Side::Head) })
+            Some(Candidate { entry, touched, base: render(base, Side::Base), head: render(head, Side::Head) })
         })
         .collect()
 }
@@ -149,6 +161,7 @@ fn custom_definitions(candidates: &[Candidate<'_>], side: Side) -> Vec<Arc<Manif
 #[derive(Default)]
 struct One {
     plan: Option<SyncPlan>,
+    unrendered: Option<SyncPlan>,
     unjudged: Vec<Unjudged>,
     failure: Option<RenderFailure>,
     duplicate_keys: Vec<DuplicateKey>,
@@ -180,19 +193,25 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
     let mut one = One::default();
     let mut plan = match &head.render {
         Render::Done(rendered) => {
-            one.duplicate_keys = duplicate_keys(&id, rendered, candidate.base.as_ref().and_then(Side1::rendered));
-            application::plan(&input, head_world)
+            let plan = application::plan(&input, head_world);
+            one.duplicate_keys = duplicate_keys(&id, rendered, candidate.base.as_ref().and_then(Side1::rendered), &plan);
+            plan
         }
         Render::Failed(error) => {
             let introduced =
                 !matches!(&candidate.base, Some(Side1 { render: Render::Failed(before), .. }) if before.message == error.message);
-            one.failure = Some(failure(&id, error, introduced));
+            one.failure = Some(failure(&id, &head.application, error, introduced, head_world));
             let server = head_world.server(&head.application.spec.destination).unwrap_or_default();
             application::stopped(&input, server, head_world, SyncMode::Error, error.message.clone(), Vec::new())
         }
         Render::NotTracked(revision) => not_tracked(&input, head_world, revision),
         Render::Unjudged(what, why) => {
             one.unjudged.push(Unjudged { application: Some(id), what: what.clone(), why: why.clone() });
+            let mode = if input.application.automated().is_some() { SyncMode::Automated } else { SyncMode::Manual };
+            let server = head_world.server(&input.application.spec.destination).unwrap_or_default();
+            let mut plan = application::stopped(&input, server, head_world, mode, why.clone(), Vec::new());
+            (plan.change, plan.affected) = (app_change(entry), affected);
+            one.unrendered = Some(plan);
             return one;
         }
     };
@@ -225,9 +244,8 @@ fn is_affected(candidate: &Candidate<'_>) -> bool {
                 || base.manifests.iter().zip(&head.manifests).any(|(before, after)| before.object != after.object)
                 || base.duplicate_keys.len() != head.duplicate_keys.len()
         }
-        (Render::Failed(base), Render::Failed(head)) => base.message != head.message,
-        // Touched, or it would not be a candidate; what it renders to is not known.
-        _ => true,
+        // What it renders to is not known.
+        _ => candidate.touched,
     }
 }
 
@@ -260,9 +278,16 @@ fn not_tracked(input: &Input<'_>, world: &World<'_>, revision: &str) -> SyncPlan
     application::stopped(input, server, world, mode, reason, vec![condition])
 }
 
-fn failure(application: &str, error: &RenderError, introduced: bool) -> RenderFailure {
+fn failure(id: &str, application: &Application, error: &RenderError, introduced: bool, world: &World<'_>) -> RenderFailure {
+    let destination = &application.spec.destination;
+    let server = world.server(destination).unwrap_or_default();
+    let placed = |key: &ResourceKey| match world.scope(&server, &key.group, &key.kind) {
+        Some(Scope::Cluster) => key.in_namespace(""),
+        _ if key.namespace.is_empty() => key.in_namespace(&destination.namespace),
+        _ => key.clone(),
+    };
     RenderFailure {
-        application: application.to_owned(),
+        application: id.to_owned(),
         message: error.message.clone(),
         help: error.help.clone(),
         rule: error.rule,
@@ -272,19 +297,26 @@ fn failure(application: &str, error: &RenderError, introduced: bool) -> RenderFa
             line: *line,
             column: *column,
         }),
-        resource: error.object.as_ref().map(|(_, _, key)| key.clone()),
+        object: error.object.as_ref().map(|(origin, pointer, key)| (origin.clone(), pointer.clone(), placed(key))),
         introduced,
     }
 }
 
-fn duplicate_keys(application: &str, head: &Rendered, base: Option<&Arc<Rendered>>) -> Vec<DuplicateKey> {
+fn duplicate_keys(application: &str, head: &Rendered, base: Option<&Arc<Rendered>>, plan: &SyncPlan) -> Vec<DuplicateKey> {
     let before: BTreeSet<(&str, &str)> = base
         .iter()
         .flat_map(|rendered| &rendered.duplicate_keys)
         .map(|duplicate| (&*duplicate.origin.path, duplicate.pointer.as_str()))
         .collect();
+    let resource = |origin: &Origin| {
+        let in_document = plan.changes.iter().filter(|change| {
+            change.target.as_ref().is_some_and(|target| target.origin.path == origin.path && target.origin.document == origin.document)
+        });
+        in_document.map(|change| change.key.clone()).next()
+    };
     let found = head.duplicate_keys.iter().map(|duplicate| DuplicateKey {
         application: application.to_owned(),
+        resource: resource(&duplicate.origin),
         introduced: !before.contains(&(&*duplicate.origin.path, duplicate.pointer.as_str())),
         origin: duplicate.origin.clone(),
         pointer: duplicate.pointer.clone(),
@@ -330,7 +362,7 @@ fn base_targets(candidate: &Candidate<'_>, world: &World<'_>) -> HashMap<Resourc
 }
 
 /// Applications that go because a sync prunes them or because their parent goes, through all levels.
-fn delete_closure(plans: &mut BTreeMap<AppId, SyncPlan>, discovered: &Discovered, head: &World<'_>, base: &World<'_>) {
+fn delete_closure(plans: &mut BTreeMap<AppId, SyncPlan>, discovered: &Discovered, sources: &Sources<'_>, head: &World<'_>, base: &World<'_>) {
     let mut pending: Vec<(AppId, String)> = plans.values().flat_map(deleted_children).collect();
     let mut done: BTreeSet<AppId> = BTreeSet::new();
     while let Some((id, reason)) = pending.pop() {
@@ -338,11 +370,16 @@ fn delete_closure(plans: &mut BTreeMap<AppId, SyncPlan>, discovered: &Discovered
             continue;
         }
         let entry = discovered.inventory.entries.get(&id);
+        if entry.is_some_and(|entry| entry.head.is_some()) {
+            // Another parent renders it: who syncs first decides, and it stays in Git.
+            continue;
+        }
         let before = entry.and_then(|entry| entry.live.as_ref().map(|(live, _)| Arc::clone(live)));
         let Some(application) = before.or_else(|| discovered.effective.get(&(Side::Base, id.clone())).cloned()) else { continue };
         let origin: Option<Origin> = entry.and_then(Entry::definition).map(|definition| definition.manifest.origin.clone());
         let world = if entry.is_some_and(|entry| entry.base.is_some()) { base } else { head };
-        let plan = deletion::plan(&application, origin, reason, world);
+        let untracked = sources.rendered(&application, Side::Base);
+        let plan = deletion::plan(&application, origin, reason, &untracked, world);
         pending.extend(deleted_children(&plan));
         plans.insert(id, plan);
     }

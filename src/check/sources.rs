@@ -9,7 +9,7 @@ use super::revisions::Revisions;
 use crate::argocd::names::SKIP_FILE_RENDERING;
 use crate::argocd::{Application, Source};
 use crate::inventory::scan::Mentions;
-use crate::manifest::Side;
+use crate::manifest::{Manifest, Side};
 use crate::render::{RenderError, Rendered, SourceKind, directory, kind};
 use crate::repo::{Follows, MergeTarget, Parser, RepoUrl, clean_path, revision_follows};
 
@@ -80,6 +80,14 @@ impl<'a> Sources<'a> {
     pub(super) fn paths(&self, application: &Application) -> Vec<String> {
         let here = application.spec.sources().iter().filter(|source| self.is_here(source));
         here.filter_map(|source| clean_path(&source.path)).collect()
+    }
+
+    /// What an Application renders at one side; nothing where it cannot be rendered.
+    pub(super) fn rendered(&self, application: &Application, side: Side) -> Vec<Arc<Manifest>> {
+        match self.render(application, side) {
+            Render::Done(rendered) => rendered.manifests.clone(),
+            _ => Vec::new(),
+        }
     }
 
     /// Renders an Application at one side; every distinct source is rendered once.

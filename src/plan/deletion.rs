@@ -15,13 +15,20 @@ use super::removal;
 use super::world::World;
 use crate::argocd::Application;
 use crate::argocd::wave::wave;
-use crate::manifest::{Origin, ResourceKey, key::version_of};
+use crate::manifest::{Manifest, Origin, ResourceKey, key::version_of};
 use crate::snapshot::LiveObject;
 
-/// Plans the deletion of an Application.
+/// Plans the deletion of an Application. `rendered` is what Git rendered for it: of that, CustomResourceDefinitions stay, for they carry no
+/// tracking.
 ///
 /// Source: Argo CD `controller/appcontroller.go:finalizeApplicationDeletion`; without a finalizer nothing of it is touched.
-pub fn plan(application: &Arc<Application>, origin: Option<Origin>, reason: String, world: &World<'_>) -> SyncPlan {
+pub fn plan(
+    application: &Arc<Application>,
+    origin: Option<Origin>,
+    reason: String,
+    rendered: &[Arc<Manifest>],
+    world: &World<'_>,
+) -> SyncPlan {
     let settings = world.live.settings();
     let server = world.server(&application.spec.destination).unwrap_or_default();
     let instance = application.id.instance(&settings.namespace);
@@ -44,6 +51,7 @@ pub fn plan(application: &Arc<Application>, origin: Option<Origin>, reason: Stri
         rows.push((Arc::clone(live), action, reason));
     }
     rows.extend(auto_created_namespace(application, world, &server).map(|live| (live, Action::Orphan, Reason::AutoCreatedNamespace)));
+    rows.extend(untracked_definitions(rendered, world, &server).map(|live| (live, Action::Orphan, Reason::CrdUntracked)));
     let waits = cascades && rows.iter().any(|(live, ..)| removal::deletion_needs_approval(live.object(), options, settings.version()));
     let changes = ordered(rows, world, waits);
     SyncPlan {
@@ -66,6 +74,15 @@ fn auto_created_namespace(application: &Application, world: &World<'_>, server: 
     }
     let key = ResourceKey::new("", "Namespace", "", &application.spec.destination.namespace);
     world.live.get(server, &key).filter(|live| world.live.is_tracked(live).is_none()).map(Arc::clone)
+}
+
+/// CustomResourceDefinitions that the Application rendered and that are live without tracking.
+fn untracked_definitions<'a>(rendered: &'a [Arc<Manifest>], world: &'a World<'_>, server: &'a str) -> impl Iterator<Item = Arc<LiveObject>> {
+    let definitions = rendered.iter().filter(|manifest| manifest.key.is("apiextensions.k8s.io", "CustomResourceDefinition"));
+    definitions.filter_map(move |manifest| {
+        let live = world.live.get(server, &manifest.key.in_namespace(""))?;
+        world.live.is_tracked(live).is_none().then(|| Arc::clone(live))
+    })
 }
 
 /// Highest wave first; what stays comes last. What waits for a person is not reached.

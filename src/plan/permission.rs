@@ -13,6 +13,10 @@ pub fn application(application: &Application, world: &World<'_>, server: &str) -
     let Some(project) = world.projects.get(name) else {
         return world.project_is_missing(name).then(|| format!("the Application's project {name} does not exist"));
     };
+    let own = &application.id.namespace;
+    if **own != *world.live.settings().namespace && !world.live.is_assumed() && !project.permits_application_namespace(own) {
+        return Some(format!("project {name} does not permit Applications in namespace {own}"));
+    }
     if let Some(source) = application.spec.sources().iter().find(|source| !project.permits_source(&source.repo_url)) {
         return Some(format!("project {name} does not permit the repository {}", source.repo_url));
     }

@@ -103,11 +103,16 @@ impl<'a> World<'a> {
                 Ok(server) => Ok(server),
                 Err(_) if name == IN_CLUSTER_NAME => Ok(IN_CLUSTER_SERVER.into()),
                 // Without cluster Secrets in the snapshot a name says nothing more than that it is a cluster of its own.
-                Err(_) if !self.live.clusters().iter().any(|cluster| cluster.registered) => Ok(name.into()),
+                Err(_) if !self.knows_cluster_names() => Ok(name.into()),
                 Err(error) => Err(error.to_string()),
             },
             _ => Err("the Application's destination has both a server and a name".to_owned()),
         }
+    }
+
+    /// Whether the snapshot names any cluster besides the one Argo CD runs in.
+    fn knows_cluster_names(&self) -> bool {
+        self.live.clusters().iter().any(|cluster| cluster.registered || (!cluster.name.is_empty() && &*cluster.server != IN_CLUSTER_SERVER))
     }
 
     /// The registered name of a cluster; empty where it has none.

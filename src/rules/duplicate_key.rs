@@ -11,6 +11,10 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             duplicate.origin.path
         );
         let draft = Draft::new(message).application(duplicate.application.clone()).introduced(duplicate.introduced);
+        let draft = match &duplicate.resource {
+            Some(key) => draft.resource(key.clone()),
+            None => draft,
+        };
         let draft = draft.discriminator(format!("{} {} {}", duplicate.origin.path, duplicate.origin.line, duplicate.pointer));
         findings.push(draft.at(Some(&duplicate.origin), &duplicate.pointer, "this one counts"));
     }
@@ -26,7 +30,7 @@ mod tests {
     fn a_key_that_appears_twice_is_named_with_its_place() {
         let pointer = "/metadata/annotations/a~1b".to_owned();
         let duplicate =
-            DuplicateKey { application: "argocd/a".into(), origin: origin("apps/a.yaml", Side::Head), pointer, introduced: true };
+            DuplicateKey { application: "argocd/a".into(), resource: None, origin: origin("apps/a.yaml", Side::Head), pointer, introduced: true };
         let found = Run { duplicate_keys: vec![duplicate], ..Run::default() }.judge(&["duplicate-key"]);
         assert!(found[0].message.starts_with("The key `a/b` appears twice in one mapping of apps/a.yaml"), "{}", found[0].message);
         assert_eq!(found[0].places[0].pointer, "/metadata/annotations/a~1b");

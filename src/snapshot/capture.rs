@@ -24,7 +24,7 @@ pub struct Capture {
     pub settings: BTreeMap<String, String>,
     /// What could not be listed, and why.
     pub incomplete: Vec<String>,
-    batches: BTreeMap<Arc<str>, Vec<Batch>>,
+    pub(super) batches: BTreeMap<Arc<str>, Vec<Batch>>,
 }
 
 /// How many bytes of objects stand in one text.
