@@ -73,6 +73,7 @@ fn redact_last_applied(annotations: &mut Map<String, Value>) -> bool {
             true => object.to_string(),
             false => return false,
         },
+        Err(_) if applied == REDACTED => return false,
         Err(_) => REDACTED.to_owned(),
     };
     *applied = replacement;
