@@ -328,6 +328,14 @@ mod tests {
     }
 
     #[test]
+    fn only_a_settings_file_makes_the_kinds_seen_all_there_are() {
+        let serves = |files: &[(&str, &str)]| load_folder(files).unwrap().serves(IN_CLUSTER_SERVER, "shop.test", "v1", "Shelf");
+        let objects = ("a.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n");
+        assert_eq!(serves(&[objects]), Serves::Unknown);
+        assert_eq!(serves(&[objects, ("settings.yaml", "")]), Serves::No);
+    }
+
+    #[test]
     fn a_settings_file_can_say_which_cluster_the_objects_are_from() {
         let state = load_folder(&[
             ("settings.yaml", "cluster: https://eu-1.example.test/\n"),

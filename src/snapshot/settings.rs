@@ -99,6 +99,8 @@ pub(super) struct SettingsFile {
     pub(super) clusters: BTreeMap<String, String>,
     /// The kinds that the clusters serve.
     pub(super) api_resources: Option<Vec<ApiResource>>,
+    /// Whether there is such a file: then the kinds seen are all there are, where it lists none.
+    pub(super) is_there: bool,
 }
 
 impl SettingsFile {
@@ -107,7 +109,7 @@ impl SettingsFile {
     /// # Errors
     /// In words, where a key has a shape that cannot be understood.
     pub(super) fn read(document: &Value) -> Result<Self, String> {
-        let mut file = Self::default();
+        let mut file = Self { is_there: true, ..Self::default() };
         let Some(map) = document.as_object() else {
             return if document.is_null() { Ok(file) } else { Err("a map of settings is expected".to_owned()) };
         };
@@ -137,7 +139,7 @@ impl SettingsFile {
             server: trim_server(server).into(),
             name: name.into(),
             api_resources: self.api_resources.clone(),
-            kinds_complete: true,
+            kinds_complete: self.is_there,
             ..ClusterInfo::default()
         };
         let named = self.clusters.iter().map(|(name, server)| about(name, server));
@@ -210,6 +212,6 @@ mod tests {
         assert!(SettingsFile::read(&json!({"apiResources": ["ConfigMap"]})).unwrap_err().contains("apiResources"));
         assert!(SettingsFile::read(&json!({"argocdVersion": "latest"})).unwrap_err().contains("argocdVersion"));
         assert!(SettingsFile::read(&json!([])).is_err());
-        assert_eq!(SettingsFile::read(&Value::Null), Ok(SettingsFile::default()));
+        assert_eq!(SettingsFile::read(&Value::Null), Ok(SettingsFile { is_there: true, ..SettingsFile::default() }));
     }
 }
