@@ -370,7 +370,7 @@ fn delete_closure(plans: &mut BTreeMap<AppId, SyncPlan>, discovered: &Discovered
             continue;
         }
         let entry = discovered.inventory.entries.get(&id);
-        if entry.is_some_and(|entry| entry.head.is_some()) {
+        if entry.and_then(|entry| entry.head.as_ref()?.parent.as_ref()).is_some_and(|parent| !done.contains(parent)) {
             // Another parent renders it: who syncs first decides, and it stays in Git.
             continue;
         }

@@ -24,7 +24,7 @@ use super::world::World;
 use crate::argocd::hook::{self, DeletePolicy, HookType};
 use crate::argocd::names::HOOK;
 use crate::argocd::options;
-use crate::argocd::{Application, Settings};
+use crate::argocd::{Application, Settings, Source};
 use crate::manifest::{Manifest, Origin, ResourceKey, annotation, key::version_of};
 use crate::snapshot::LiveObject;
 
@@ -44,6 +44,9 @@ pub struct Input<'a> {
 
 /// Plans the sync of one Application.
 pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
+    if let Some(problem) = incomplete_source(&input.application) {
+        return stopped(input, "".into(), world, SyncMode::Refused, problem, Vec::new());
+    }
     let server = match world.server(&input.application.spec.destination) {
         Ok(server) => server,
         Err(problem) => return stopped(input, "".into(), world, SyncMode::Refused, problem, Vec::new()),
@@ -58,6 +61,23 @@ pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
     }
     let base = base_targets(input, world, &server);
     Planner { input, world, server, targets, base, ignore: world.ignore_rules(&input.application) }.plan()
+}
+
+/// What a source lacks, so that Argo CD compares nothing.
+///
+/// Source: Argo CD `util/argo/argo.go:validateSourcePermissions`.
+fn incomplete_source(application: &Application) -> Option<String> {
+    let sources = application.spec.sources();
+    let multi = application.spec.is_multi_source();
+    if application.spec.source_hydrator.is_some() {
+        return None;
+    }
+    let lacks = |source: &&Source| source.path.is_empty() && source.chart.is_empty() && (!multi || source.reference.is_empty());
+    if sources.iter().any(|source| source.repo_url.is_empty()) || sources.iter().any(|source| lacks(&source)) {
+        return Some("a source needs a repoURL and either a path or a chart".to_owned());
+    }
+    let unversioned = sources.iter().find(|source| !source.chart.is_empty() && source.target_revision.is_empty());
+    unversioned.map(|source| format!("the source of chart {} needs a targetRevision", source.chart))
 }
 
 /// A plan in which nothing happens: the sync is refused, or there are no targets.

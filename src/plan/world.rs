@@ -98,7 +98,13 @@ impl<'a> World<'a> {
     pub fn server(&self, destination: &Destination) -> Result<Arc<str>, String> {
         match (destination.server.trim_end_matches('/'), &*destination.name) {
             ("", "") => Err("the Application's destination has neither a server nor a name".to_owned()),
-            (server, "") => Ok(self.live.cluster_by_server(server).map_or_else(|| server.into(), |cluster| Arc::clone(&cluster.server))),
+            (server, "") => match self.live.cluster_by_server(server) {
+                Some(cluster) => Ok(Arc::clone(&cluster.server)),
+                None if server != IN_CLUSTER_SERVER && self.live.clusters().iter().any(|cluster| cluster.registered) => {
+                    Err(format!("no cluster is registered for the Application's destination {server}"))
+                }
+                None => Ok(server.into()),
+            },
             ("", name) => match self.live.cluster_by_name(name) {
                 Ok(server) => Ok(server),
                 Err(_) if name == IN_CLUSTER_NAME => Ok(IN_CLUSTER_SERVER.into()),
