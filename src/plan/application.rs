@@ -52,7 +52,8 @@ pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
         Err(problem) => return stopped(input, "".into(), world, SyncMode::Refused, problem, Vec::new()),
     };
     if let Some(denied) = permission::application(&input.application, world, &server) {
-        return stopped(input, server, world, SyncMode::Refused, denied, Vec::new());
+        let condition = Condition { kind: "ProjectDenies", message: denied.clone(), key: None, origin: input.origin.clone() };
+        return stopped(input, server, world, SyncMode::Refused, denied, vec![condition]);
     }
     let targets = normalised(input, input.rendered, world, &server);
     if let Some(object) = &targets.without_namespace {
@@ -174,6 +175,10 @@ impl Planner<'_> {
         let mut sync = decision::decide(automated, &status);
         let mut conditions = std::mem::take(&mut self.targets.conditions);
         conditions.extend(self.shared_resources(&compared, &instance));
+        if sync.mode == SyncMode::Refused {
+            let message = sync.reason.clone();
+            conditions.push(Condition { kind: "WouldPruneEverything", message, key: None, origin: self.input.origin.clone() });
+        }
         if sync.mode != SyncMode::Refused
             && let Some((problem, condition)) = self.refusal(&compared, &hooks, &conditions, sync.starts || automated.is_none())
         {

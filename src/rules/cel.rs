@@ -15,7 +15,8 @@ use cel::{Context, Env, Program, Value};
 
 use super::definition::{At, Cel, Definition, Match, Named, Of};
 use super::draft::Draft;
-use crate::plan::{Change, SyncPlan};
+use crate::manifest::Manifest;
+use crate::plan::{Change, Reason, SyncPlan};
 
 pub(super) use value::from_json;
 pub(super) use variables::{Shared, Variables};
@@ -217,6 +218,13 @@ impl Compiled {
             let manifest = match at.of {
                 Of::Object => change.target.as_ref(),
                 Of::BaseObject => change.base.as_ref(),
+                Of::RefusedFields => {
+                    for (target, pointer) in refused_fields(change) {
+                        any = true;
+                        draft = draft.at(Some(&target.origin), pointer, at.label.as_str());
+                    }
+                    continue;
+                }
                 Of::App => {
                     any |= plan.origin.is_some();
                     draft = draft.at(plan.origin.as_ref(), &at.path, at.label.as_str());
@@ -231,6 +239,19 @@ impl Compiled {
         // A finding about an object that stands nowhere in the repository points at its Application.
         if any { draft } else { draft.at(change.origin().or(plan.origin.as_ref()), "", "here") }
     }
+}
+
+/// The fields that make the sync fail, as far as they stand in the target.
+fn refused_fields(change: &Change) -> impl Iterator<Item = (&Manifest, &str)> {
+    let fields: &[String] = match &change.reason {
+        Reason::Fails { fields, .. } => fields,
+        _ => &[],
+    };
+    let target = change.target.as_deref();
+    fields.iter().filter_map(move |field| {
+        let target = target?;
+        target.object.pointer(field).map(|_| (target, field.as_str()))
+    })
 }
 
 #[cfg(test)]

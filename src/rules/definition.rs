@@ -132,6 +132,8 @@ pub enum Of {
     BaseObject,
     /// The Application's definition.
     App,
+    /// The fields of the target that cannot change, where that makes the sync fail; `path` does not count.
+    RefusedFields,
 }
 
 /// A place that a `cel` rule points at. Places that do not exist for a change are left out.

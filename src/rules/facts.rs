@@ -1,5 +1,6 @@
 //! What rules share: the facts of a run with look-ups over them, and the words that several messages use.
 
+mod conditions;
 mod failures;
 mod protection;
 mod references;
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+pub(super) use conditions::{draft_of_condition, of_conditions};
 pub(super) use failures::render_failures;
 pub(super) use protection::{Misspelling, misspelled};
 pub(super) use references::{References, pod_template};

@@ -245,3 +245,9 @@ pub(super) fn failure(application: &str, rule: &'static str) -> RenderFailure {
         introduced: true,
     }
 }
+
+/// A remark on an Application, about an object of this kind.
+pub(super) fn condition(kind: &'static str, message: &str, about: &str) -> crate::plan::Condition {
+    let key = Some(ResourceKey::new("", about, "shop", "x"));
+    crate::plan::Condition { kind, message: message.into(), key, origin: Some(origin("apps/x.yaml", Side::Head)) }
+}

@@ -212,7 +212,8 @@ mod tests {
 
     #[test]
     fn scope_comes_from_the_list_then_definitions_then_the_table() {
-        let mut kinds = Kinds::new(Some(&[resource("shop.test", "v1", "Shelf", Some(true)), resource("", "v1", "Node", None)]), false, false);
+        let mut kinds =
+            Kinds::new(Some(&[resource("shop.test", "v1", "Shelf", Some(true)), resource("", "v1", "Node", None)]), false, false);
         kinds.define(&definition());
         assert_eq!(kinds.scope("shop.test", "Shelf"), Some(Scope::Namespaced));
         assert_eq!(kinds.scope("", "Node"), Some(Scope::Cluster));

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use super::functions;
 use super::value::from_json;
 use crate::argocd::{Settings, TrackingMethod, hook};
-use crate::plan::{Change, Reason, SyncPlan};
+use crate::plan::{Action, Change, Reason, SyncPlan};
 
 /// What is the same for all changes of a run.
 pub(in crate::rules) struct Shared {
@@ -45,6 +45,8 @@ impl<'a> Variables<'a> {
     pub(in crate::rules) fn new(shared: &'a Shared, plan: &SyncPlan) -> Self {
         let application = &plan.application;
         let destination = &application.spec.destination;
+        let held = plan.changes.iter().filter(|change| !change.reached && change.action != Action::None);
+        let waiting: Vec<Json> = held.map(|change| json!({"action": change.action.as_str(), "named": change.key.named()})).collect();
         let app = json!({
             "name": &*application.id.name,
             "namespace": &*application.id.namespace,
@@ -56,6 +58,7 @@ impl<'a> Variables<'a> {
             "prune": plan.sync.prune,
             "selfHeal": plan.sync.self_heal,
             "starts": plan.sync.starts,
+            "waiting": waiting,
         });
         Self { shared, app: from_json(&app) }
     }

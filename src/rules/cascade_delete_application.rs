@@ -1,0 +1,137 @@
+//! `cascade-delete-application`: an Application goes, and its live finalizer takes everything along that it tracks.
+
+use std::collections::BTreeSet;
+
+use super::draft::{Draft, Findings};
+use super::facts::{View, holds_data, named_with_data_first, plural};
+use crate::argocd::AppId;
+use crate::argocd::names::{GROUP, RESOURCES_FINALIZER};
+use crate::manifest::ResourceKey;
+use crate::plan::{Action, Change, SyncMode, SyncPlan};
+
+pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
+    for plan in view.facts.plans.iter().filter(|plan| plan.sync.mode == SyncMode::Deleted && !goes_with_its_parent(view, plan)) {
+        let deleted = deleted_with(view, plan);
+        if deleted.is_empty() {
+            continue;
+        }
+        let keys: Vec<&ResourceKey> = deleted.iter().map(|change| &change.key).collect();
+        let mut message = format!(
+            "Removing Application {} deletes {} ({RESOURCES_FINALIZER} is set on the live Application): {}",
+            plan.application.id.name,
+            plural(keys.len(), "live object"),
+            named_with_data_first(&keys, 8)
+        );
+        if keys.iter().any(|key| holds_data(key)) {
+            message.push_str("; data goes with them, whatever Prune=false says");
+        }
+        let waits = deleted.iter().all(|change| !change.reached);
+        if waits {
+            message.push_str("; it waits for a person's approval first");
+        }
+        findings.push(removal(view, plan, message).grade(waits.then_some("approval")));
+    }
+}
+
+/// Whether the finalizer of another Application that goes as well deletes this one; that one's finding then counts its objects.
+fn goes_with_its_parent(view: &View<'_>, plan: &SyncPlan) -> bool {
+    view.change_of_application(&plan.application.id).is_some_and(|(parent, change)| {
+        change.action == Action::Delete && parent.sync.mode == SyncMode::Deleted && parent.application.id != plan.application.id
+    })
+}
+
+/// What the finalizer deletes, through Applications that are deleted with it.
+fn deleted_with<'a>(view: &View<'a>, plan: &'a SyncPlan) -> Vec<&'a Change> {
+    let mut deleted = Vec::new();
+    let mut seen: BTreeSet<&AppId> = BTreeSet::from([&plan.application.id]);
+    let mut pending = vec![plan];
+    while let Some(plan) = pending.pop() {
+        for change in plan.changes.iter().filter(|change| change.action == Action::Delete) {
+            deleted.push(change);
+            if change.key.is(GROUP, "Application")
+                && let Some(child) = view.plan_of(&AppId::new(&change.key.namespace, &change.key.name))
+                && child.sync.mode == SyncMode::Deleted
+                && seen.insert(&child.application.id)
+            {
+                pending.push(child);
+            }
+        }
+    }
+    deleted
+}
+
+/// A finding about an Application that goes: introduced as the change of its parent is, and pointing at the definition that goes.
+pub(super) fn removal(view: &View<'_>, plan: &SyncPlan, message: String) -> Draft {
+    let introduced = match view.change_of_application(&plan.application.id) {
+        Some((_, change)) => change.introduced,
+        None => plan.affected,
+    };
+    let base = view.entry(&plan.application.id).and_then(|entry| entry.base.as_ref()).map(|base| &base.manifest.origin);
+    Draft::of_application(&plan.application, message).introduced(introduced).assumed(plan.basis == crate::plan::Basis::Assumed).at(
+        base.or(plan.origin.as_ref()),
+        "",
+        "this Application goes",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use crate::finding::Severity;
+    use crate::plan::Reason;
+    use serde_json::json;
+
+    fn claim() -> serde_json::Value {
+        json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data", "namespace": "shop"}})
+    }
+
+    fn run(action: Action, reason: Reason, mode: SyncMode) -> Run {
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "api", "namespace": "shop"}});
+        let mut plan = plan("payments", vec![removed(deployment, action, reason.clone()), removed(claim(), action, reason)]);
+        plan.sync.mode = mode;
+        Run { plans: vec![plan], live: snapshot(&[claim()]), ..Run::default() }
+    }
+
+    #[test]
+    fn what_goes_with_the_application_is_named_with_data_first() {
+        let found = run(Action::Delete, Reason::Cascade, SyncMode::Deleted).judge(&["cascade-delete-application"]);
+        assert_eq!(
+            found[0].message,
+            "Removing Application payments deletes 2 live objects (resources-finalizer.argocd.argoproj.io is set on the live Application): \
+             PersistentVolumeClaim shop/data and Deployment shop/api; data goes with them, whatever Prune=false says"
+        );
+    }
+
+    #[test]
+    fn it_is_the_only_loud_finding_about_the_objects_that_go() {
+        let loud = run(Action::Delete, Reason::Cascade, SyncMode::Deleted).loud();
+        assert_eq!(loud, [("cascade-delete-application".to_owned(), Severity::Error)]);
+    }
+
+    #[test]
+    fn applications_that_go_along_are_counted_with_the_topmost() {
+        let mut top = plan("top", vec![removed(application_object("child"), Action::Delete, Reason::Cascade)]);
+        let mut child = plan("child", vec![removed(claim(), Action::Delete, Reason::Cascade)]);
+        (top.sync.mode, child.sync.mode) = (SyncMode::Deleted, SyncMode::Deleted);
+        let found = Run { plans: vec![child, top], ..Run::default() }.judge(&["cascade-delete-application"]);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].message.starts_with("Removing Application top deletes 2 live objects"), "{}", found[0].message);
+        assert!(found[0].message.contains("PersistentVolumeClaim shop/data"), "{}", found[0].message);
+    }
+
+    #[test]
+    fn a_deletion_that_waits_for_approval_is_a_warning() {
+        let waits = Change { reached: false, ..removed(claim(), Action::Delete, Reason::Cascade) };
+        let mut plan = plan("payments", vec![waits]);
+        plan.sync.mode = SyncMode::Deleted;
+        let found = Run { plans: vec![plan], ..Run::default() }.judge(&["cascade-delete-application"]);
+        assert_eq!(found[0].severity, Severity::Warning);
+        assert!(found[0].message.ends_with("it waits for a person's approval first"), "{}", found[0].message);
+    }
+
+    #[test]
+    fn objects_that_stay_are_no_deletion() {
+        assert!(run(Action::Orphan, Reason::NoFinalizer, SyncMode::Deleted).judge(&["cascade-delete-application"]).is_empty());
+    }
+}

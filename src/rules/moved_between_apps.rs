@@ -1,0 +1,80 @@
+//! `moved-between-apps`: one Application loses an object and another one takes it over; whichever syncs first decides.
+
+use super::draft::{Draft, Findings};
+use super::facts::{View, holds_data, server_of};
+use crate::plan::{Action, Change, SyncMode, SyncPlan};
+
+pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
+    for (old, lost) in view.changes() {
+        let leaves = matches!(lost.action, Action::Prune | Action::Leftover | Action::Retain | Action::Confirm);
+        if !leaves || old.sync.mode == SyncMode::Deleted {
+            continue;
+        }
+        let Some((new, taken)) = view.changes_of(&lost.key).iter().find(|(new, taken)| takes_over(old, lost, new, taken)) else { continue };
+        let (from, to) = (&old.application.id.name, &new.application.id.name);
+        let named = lost.key.named();
+        let moves = format!("{named} moves from `{from}` to `{to}`");
+        let race = format!("{moves}, and whichever syncs first decides: if `{from}` does, the object is deleted");
+        let (grade, message) = match lost.action {
+            Action::Prune if holds_data(&lost.key) => (None, format!("{race} with its data and made anew")),
+            Action::Prune => (Some("stateless"), format!("{race} and made anew")),
+            Action::Confirm => (Some("kept"), format!("{moves}; `{from}` deletes it only if a person approves that")),
+            _ => (Some("kept"), format!("{moves}; `{from}` does not delete it, so `{to}` takes it over")),
+        };
+        let target = taken.target.as_ref().map(|target| &target.origin);
+        let draft = Draft::of_change(old, lost, message).grade(grade).at(target, "", format!("`{to}` takes it over"));
+        findings.push(draft.at(lost.base.as_ref().map(|base| &base.origin), "", format!("leaves `{from}`")));
+    }
+}
+
+fn takes_over(old: &SyncPlan, lost: &Change, new: &SyncPlan, taken: &Change) -> bool {
+    new.application.id != old.application.id
+        && taken.target.is_some()
+        && taken.action != Action::Skip
+        && server_of(new, taken) == server_of(old, lost)
+        && new.sync.mode != SyncMode::Deleted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use crate::finding::Severity;
+    use crate::plan::Reason;
+    use serde_json::{Value, json};
+
+    fn object(kind: &str) -> Value {
+        json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "queue", "namespace": "shop"}})
+    }
+
+    fn run(kind: &str, action: Action, reason: Reason) -> Run {
+        let adopt = changed(object(kind), object(kind), object(kind), Action::Adopt, Reason::TrackedBy { application: "alpha".into() });
+        let plans = vec![plan("alpha", vec![removed(object(kind), action, reason)]), plan("beta", vec![adopt])];
+        Run { plans, live: snapshot(&[object(kind)]), ..Run::default() }
+    }
+
+    fn gone() -> Reason {
+        Reason::RemovedFromGit { automated: true }
+    }
+
+    #[test]
+    fn a_claim_that_moves_is_one_error() {
+        let run = run("PersistentVolumeClaim", Action::Prune, gone());
+        assert_eq!(run.loud(), [("moved-between-apps".to_owned(), Severity::Error)]);
+        let message = &run.judge(&["moved-between-apps"])[0].message;
+        assert!(message.starts_with("PersistentVolumeClaim shop/queue moves from `alpha` to `beta`"), "{message}");
+    }
+
+    #[test]
+    fn an_object_without_data_is_a_warning_and_one_that_is_kept_a_remark() {
+        assert_eq!(run("ConfigMap", Action::Prune, gone()).judge(&["moved-between-apps"])[0].severity, Severity::Warning);
+        let kept = run("PersistentVolumeClaim", Action::Retain, Reason::PruneFalse { on_application: false });
+        assert_eq!(kept.judge(&["moved-between-apps"])[0].severity, Severity::Info);
+    }
+
+    #[test]
+    fn an_object_that_nobody_takes_over_does_not_move() {
+        let run = Run { plans: vec![plan("alpha", vec![removed(object("ConfigMap"), Action::Prune, gone())])], ..Run::default() };
+        assert!(run.judge(&["moved-between-apps"]).is_empty());
+    }
+}

@@ -1,0 +1,35 @@
+//! `revision-not-tracked`: the Application follows another branch, a tag or a commit, so the change does not reach it.
+
+use super::draft::{Draft, Findings};
+use super::facts::{View, enumerate, of_conditions};
+
+pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
+    for (plan, condition) in of_conditions(view, "RevisionNotTracked") {
+        let spec = &plan.application.spec;
+        let paths: Vec<&str> = spec.sources().iter().map(|source| source.path.as_str()).filter(|path| !path.is_empty()).collect();
+        let name = &plan.application.id.name;
+        let what = if paths.is_empty() { "Files".to_owned() } else { enumerate(&paths, 3) };
+        let message = format!("{what} of Application {name} may change, but {}", condition.message.trim_end_matches('.'));
+        let pointer = if spec.is_multi_source() { "/spec/sources" } else { "/spec/source/targetRevision" };
+        let draft = Draft::of_application(&plan.application, message).introduced(plan.affected);
+        findings.push(draft.at(plan.origin.as_ref(), pointer, "follows this revision"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+
+    #[test]
+    fn an_application_that_follows_another_revision_is_named() {
+        let mut pinned = plan("catalog", Vec::new());
+        pinned.conditions =
+            vec![condition("RevisionNotTracked", "the Application tracks v1.4.0, so this change does not reach it", "Application")];
+        let found = Run { plans: vec![pinned, plan("other", Vec::new())], ..Run::default() }.judge(&["revision-not-tracked"]);
+        assert_eq!(
+            found[0].message,
+            "apps/catalog of Application catalog may change, but the Application tracks v1.4.0, so this change does not reach it"
+        );
+        assert_eq!((found.len(), found[0].severity), (1, crate::finding::Severity::Info));
+    }
+}
