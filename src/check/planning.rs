@@ -362,7 +362,13 @@ fn base_targets(candidate: &Candidate<'_>, world: &World<'_>) -> HashMap<Resourc
 }
 
 /// Applications that go because a sync prunes them or because their parent goes, through all levels.
-fn delete_closure(plans: &mut BTreeMap<AppId, SyncPlan>, discovered: &Discovered, sources: &Sources<'_>, head: &World<'_>, base: &World<'_>) {
+fn delete_closure(
+    plans: &mut BTreeMap<AppId, SyncPlan>,
+    discovered: &Discovered,
+    sources: &Sources<'_>,
+    head: &World<'_>,
+    base: &World<'_>,
+) {
     let mut pending: Vec<(AppId, String)> = plans.values().flat_map(deleted_children).collect();
     let mut done: BTreeSet<AppId> = BTreeSet::new();
     while let Some((id, reason)) = pending.pop() {

@@ -77,7 +77,11 @@ fn auto_created_namespace(application: &Application, world: &World<'_>, server: 
 }
 
 /// CustomResourceDefinitions that the Application rendered and that are live without tracking.
-fn untracked_definitions<'a>(rendered: &'a [Arc<Manifest>], world: &'a World<'_>, server: &'a str) -> impl Iterator<Item = Arc<LiveObject>> {
+fn untracked_definitions<'a>(
+    rendered: &'a [Arc<Manifest>],
+    world: &'a World<'_>,
+    server: &'a str,
+) -> impl Iterator<Item = Arc<LiveObject>> {
     let definitions = rendered.iter().filter(|manifest| manifest.key.is("apiextensions.k8s.io", "CustomResourceDefinition"));
     definitions.filter_map(move |manifest| {
         let live = world.live.get(server, &manifest.key.in_namespace(""))?;

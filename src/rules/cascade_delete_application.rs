@@ -4,13 +4,18 @@ use std::collections::BTreeSet;
 
 use super::draft::{Draft, Findings};
 use super::facts::{View, holds_data, named_with_data_first, plural};
+use super::project_removed_in_use::hangs;
 use crate::argocd::AppId;
 use crate::argocd::names::{GROUP, RESOURCES_FINALIZER};
 use crate::manifest::ResourceKey;
 use crate::plan::{Action, Change, SyncMode, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
-    for plan in view.facts.plans.iter().filter(|plan| plan.sync.mode == SyncMode::Deleted && !goes_with_its_parent(view, plan)) {
+    for plan in view.facts.plans.iter().filter(|plan| plan.sync.mode == SyncMode::Deleted) {
+        // What may hang for want of its project is told with the project.
+        if goes_with_its_parent(view, plan) || hangs(view, plan) {
+            continue;
+        }
         let deleted = deleted_with(view, plan);
         if deleted.is_empty() {
             continue;

@@ -29,8 +29,13 @@ mod tests {
     #[test]
     fn a_key_that_appears_twice_is_named_with_its_place() {
         let pointer = "/metadata/annotations/a~1b".to_owned();
-        let duplicate =
-            DuplicateKey { application: "argocd/a".into(), resource: None, origin: origin("apps/a.yaml", Side::Head), pointer, introduced: true };
+        let duplicate = DuplicateKey {
+            application: "argocd/a".into(),
+            resource: None,
+            origin: origin("apps/a.yaml", Side::Head),
+            pointer,
+            introduced: true,
+        };
         let found = Run { duplicate_keys: vec![duplicate], ..Run::default() }.judge(&["duplicate-key"]);
         assert!(found[0].message.starts_with("The key `a/b` appears twice in one mapping of apps/a.yaml"), "{}", found[0].message);
         assert_eq!(found[0].places[0].pointer, "/metadata/annotations/a~1b");

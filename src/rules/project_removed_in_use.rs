@@ -1,20 +1,15 @@
 //! `project-removed-in-use`: a project goes that Applications still need, be it to be synced or to finish their own deletion.
 
 use super::draft::{Draft, Findings};
-use super::facts::{View, enumerate};
+use super::facts::{View, enumerate, plural};
 use crate::argocd::names::{GROUP, RESOURCES_FINALIZER};
+use crate::manifest::ResourceKey;
 use crate::plan::{Action, Change, SyncMode, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     let removed = view.changes().filter(|(_, change)| change.action.deletes() && change.key.is(GROUP, "AppProject") && !waits(change));
     for (parent, project) in removed {
-        let hanging: Vec<&str> = view
-            .facts
-            .plans
-            .iter()
-            .filter(|plan| needs_to_be_deleted(view, plan, parent, project))
-            .map(|plan| &*plan.application.id.name)
-            .collect();
+        let hanging: Vec<&SyncPlan> = view.facts.plans.iter().filter(|plan| needs(view, plan, parent, project)).collect();
         let staying: Vec<&str> = view
             .facts
             .inventory
@@ -27,7 +22,10 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         let mut parts = Vec::new();
         if !hanging.is_empty() {
             let (noun, verb) = if hanging.len() == 1 { ("Application", "needs") } else { ("Applications", "need") };
-            parts.push(format!("{noun} {} {verb} it to finish the deletion and can hang", enumerate(&hanging, 5)));
+            let names: Vec<&str> = hanging.iter().map(|plan| &*plan.application.id.name).collect();
+            let deleted = |plan: &&SyncPlan| plan.changes.iter().filter(|change| change.action == Action::Delete).count();
+            let objects = plural(hanging.iter().map(deleted).sum(), "live object");
+            parts.push(format!("{noun} {} {verb} it to finish the deletion of {objects} and can hang", enumerate(&names, 5)));
         }
         if !staying.is_empty() {
             let (noun, verb) =
@@ -50,10 +48,17 @@ fn waits(project: &Change) -> bool {
     finalizers.is_some_and(|all| all.iter().any(|one| one.as_str() == Some(RESOURCES_FINALIZER)))
 }
 
+/// Whether the Application's project may go while the Application still needs it to finish its own deletion.
+pub(super) fn hangs(view: &View<'_>, plan: &SyncPlan) -> bool {
+    let key = ResourceKey::new(GROUP, "AppProject", &view.facts.live.settings().namespace, &plan.application.spec.project);
+    let projects = view.changes_of(&key).iter();
+    projects.filter(|(_, project)| project.action.deletes() && !waits(project)).any(|(parent, project)| needs(view, plan, parent, project))
+}
+
 /// Whether an Application of the project has a finalizer to work off, and is not surely gone before the project.
 ///
 /// Source: Argo CD `controller/appcontroller.go:finalizeApplicationDeletion`, which reads the project first.
-fn needs_to_be_deleted(view: &View<'_>, plan: &SyncPlan, parent: &SyncPlan, project: &Change) -> bool {
+fn needs(view: &View<'_>, plan: &SyncPlan, parent: &SyncPlan, project: &Change) -> bool {
     let deleted = plan.sync.mode == SyncMode::Deleted
         && plan.application.spec.project == *project.key.name
         && plan.application.cascades()
@@ -110,7 +115,7 @@ mod tests {
         assert_eq!(found[0].severity, Severity::Error);
         assert_eq!(
             found[0].message,
-            "AppProject retail is deleted too early: Application shop needs it to finish the deletion and can hang"
+            "AppProject retail is deleted too early: Application shop needs it to finish the deletion of 1 live object and can hang"
         );
     }
 

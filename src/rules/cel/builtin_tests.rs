@@ -118,5 +118,124 @@ fn a_claim_that_waits_for_a_manual_sync_is_one_warning() {
         Run { plans: vec![plan], live: snapshot(&[claim()]), ..Run::default() }.loud()
     };
     let change = removed(claim(), Action::Leftover, Reason::ManualSync);
-    assert_eq!(run(plan("a", vec![change])), [("prune-persistent-data".to_owned(), Severity::Warning)]);
+    let config = || object("ConfigMap", "v1", "c");
+    let kept = changed(config(), config(), config(), Action::None, Reason::InSync);
+    assert_eq!(run(plan("a", vec![change, kept])), [("prune-persistent-data".to_owned(), Severity::Warning)]);
+}
+
+#[test]
+fn immutable_field_changed_speaks_of_fields_and_points_at_them() {
+    let mut base = object("Deployment", "apps/v1", "front");
+    base["spec"] = json!({"selector": {"matchLabels": {"app": "front"}}});
+    let mut target = base.clone();
+    target["spec"]["selector"]["matchLabels"]["tier"] = "web".into();
+    let fails = |fields: &[&str]| {
+        let fields = fields.iter().map(|&field| field.to_owned()).collect();
+        let reason = Reason::Fails { message: "spec.selector of Deployment shop/front is immutable".into(), fields };
+        run("immutable-field-changed", changed(base.clone(), target.clone(), base.clone(), Action::Fail, reason))
+    };
+    let found = fails(&["/spec/selector"]);
+    assert_eq!(found[0].severity, Severity::Error);
+    assert_eq!(found[0].message, "spec.selector of Deployment shop/front is immutable");
+    assert_eq!(found[0].places[0].pointer, "/spec/selector");
+    assert!(fails(&[]).is_empty(), "failures for other reasons are not about a field");
+}
+
+#[test]
+fn prune_needs_confirmation_names_what_waits_with_it() {
+    let confirm = || removed(claim(), Action::Confirm, Reason::PruneConfirm { on_application: false });
+    let waits = |name: &str| Change { reached: false, ..added(object("ConfigMap", "v1", name)) };
+    let message = |changes: Vec<Change>| {
+        let found = Run { plans: vec![plan("mail", changes)], ..Run::default() }.judge(&["prune-needs-confirmation"]);
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
+        found[0].message.clone()
+    };
+    let alone = "The sync of `mail` stops and waits for approval to delete PersistentVolumeClaim shop/data";
+    assert_eq!(message(vec![confirm()]), alone);
+    assert_eq!(message(vec![confirm(), waits("a")]), format!("{alone}; the change of ConfigMap shop/a waits with it"));
+    assert_eq!(message(vec![confirm(), waits("a"), waits("b")]), format!("{alone}; 2 other changes of the Application wait with it"));
+    let retained = removed(claim(), Action::Retain, Reason::PruneFalse { on_application: false });
+    assert!(run("prune-needs-confirmation", retained).is_empty());
+}
+
+#[test]
+fn prune_custom_resource_leaves_built_in_kinds_and_argo_cds_own_alone() {
+    let pruned = |kind, version| run("prune-custom-resource", removed(object(kind, version, "blue"), Action::Prune, gone(true)));
+    let found = pruned("Widget", "parts.example.test/v1");
+    assert_eq!(found[0].severity, Severity::Warning);
+    assert!(found[0].message.starts_with("Widget shop/blue will be deleted by the sync of `a`"), "{}", found[0].message);
+    for (kind, version) in [
+        ("ConfigMap", "v1"),
+        ("Deployment", "apps/v1"),
+        ("Ingress", "networking.k8s.io/v1"),
+        ("ServiceMonitor", "monitoring.coreos.com/v1"),
+        ("Application", "argoproj.io/v1alpha1"),
+    ] {
+        assert!(pruned(kind, version).is_empty(), "{kind}");
+    }
+    assert_eq!(pruned("Rollout", "argoproj.io/v1alpha1").len(), 1);
+    assert_eq!(pruned("VolumeSnapshot", "snapshot.storage.k8s.io/v1").len(), 1);
+    assert!(run("prune-custom-resource", removed(object("Widget", "a.test/v1", "b"), Action::Leftover, Reason::PruneOff)).is_empty());
+}
+
+#[test]
+fn leftover_namespace_speaks_only_of_namespaces_that_argo_cd_made() {
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "metrics"}});
+    let found = run("leftover-namespace", removed(namespace.clone(), Action::Orphan, Reason::AutoCreatedNamespace));
+    assert_eq!(found[0].severity, Severity::Info);
+    assert!(found[0].message.starts_with("Namespace metrics was made by CreateNamespace=true of `a`"), "{}", found[0].message);
+    assert!(run("leftover-namespace", removed(namespace, Action::Orphan, Reason::NoFinalizer)).is_empty());
+}
+
+fn on_template(value: &str) -> Value {
+    let mut deployment = object("Deployment", "apps/v1", "search");
+    deployment["spec"]["template"]["metadata"]["annotations"] = json!({SYNC_OPTIONS: value, "example.test/other": "x"});
+    deployment
+}
+
+#[test]
+fn protection_misplaced_on_a_pod_template_is_found_when_it_is_deleted_or_written() {
+    let deleted = run("protection-misplaced", removed(on_template("Prune=false"), Action::Prune, gone(true)));
+    assert_eq!(deleted[0].severity, Severity::Warning);
+    assert_eq!(
+        deleted[0].message,
+        "argocd.argoproj.io/sync-options on the pod template of Deployment shop/search has no effect; the object itself has none and will be \
+         deleted by the sync of `a`"
+    );
+    assert_eq!(run("protection-misplaced", added(on_template("Prune=false"))).len(), 1);
+    let same = changed(on_template("Prune=false"), on_template("Prune=false"), on_template("Prune=false"), Action::None, Reason::InSync);
+    assert!(run("protection-misplaced", same).is_empty());
+}
+
+#[test]
+fn protection_misplaced_knows_compare_options() {
+    const COMPARE: &str = "argocd.argoproj.io/compare-options";
+    let pruned = |object| run("protection-misplaced", removed(object, Action::Prune, gone(true)));
+    let index = || object("ConfigMap", "v1", "index");
+    let extraneous = pruned(annotated(index(), COMPARE, "IgnoreExtraneous"));
+    assert!(extraneous[0].message.starts_with("IgnoreExtraneous does not protect ConfigMap shop/index"), "{}", extraneous[0].message);
+    let option = pruned(annotated(index(), COMPARE, "Prune=false"));
+    assert!(option[0].message.contains("stands in argocd.argoproj.io/compare-options"), "{}", option[0].message);
+}
+
+#[test]
+fn protection_misplaced_leaves_other_annotations_and_kept_objects_alone() {
+    let extraneous = annotated(object("ConfigMap", "v1", "index"), "argocd.argoproj.io/compare-options", "IgnoreExtraneous");
+    assert!(run("protection-misplaced", removed(extraneous.clone(), Action::Leftover, Reason::NoSyncStarts)).is_empty());
+    assert!(run("protection-misplaced", added(extraneous)).is_empty());
+    assert!(run("protection-misplaced", removed(on_template("Validate=false"), Action::Prune, gone(true))).is_empty());
+    let both = annotated(on_template("Prune=false"), SYNC_OPTIONS, "Prune=true");
+    assert!(run("protection-misplaced", removed(both, Action::Prune, gone(true))).is_empty());
+    let plain = object("Deployment", "apps/v1", "plain");
+    assert!(run("protection-misplaced", removed(plain, Action::Prune, gone(true))).is_empty());
+}
+
+#[test]
+fn a_misplaced_protection_is_the_only_loud_finding_about_an_object() {
+    let template = json!({"spec": {"template": {"metadata": {"annotations": {SYNC_OPTIONS: "Prune=false"}}}}});
+    let mut set = object("StatefulSet", "apps/v1", "ledger");
+    set["spec"] = template["spec"].clone();
+    set["spec"]["volumeClaimTemplates"] = json!([{"metadata": {"name": "data"}}]);
+    let run = Run { plans: vec![plan("a", vec![removed(set, Action::Prune, gone(true))])], ..Run::default() };
+    assert_eq!(run.loud(), [("protection-misplaced".to_owned(), Severity::Error)], "data that goes is an error whoever speaks of it");
 }
