@@ -44,7 +44,7 @@ pub struct RenderError {
     /// File, line and column, where it is about one.
     pub place: Option<(Arc<str>, Side, u32, u32)>,
     /// The object and field, where it is about one.
-    pub object: Option<(Origin, String, ResourceKey)>,
+    pub object: Option<Box<(Origin, String, ResourceKey)>>,
 }
 
 impl RenderError {
@@ -58,7 +58,7 @@ impl RenderError {
     }
 
     fn inside(mut self, origin: Origin, pointer: String, key: ResourceKey) -> Self {
-        self.object = Some((origin, pointer, key));
+        self.object = Some(Box::new((origin, pointer, key)));
         self
     }
 }

@@ -297,7 +297,7 @@ fn failure(id: &str, application: &Application, error: &RenderError, introduced:
             line: *line,
             column: *column,
         }),
-        object: error.object.as_ref().map(|(origin, pointer, key)| (origin.clone(), pointer.clone(), placed(key))),
+        object: error.object.as_deref().map(|(origin, pointer, key)| (origin.clone(), pointer.clone(), placed(key))),
         introduced,
     }
 }

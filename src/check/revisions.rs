@@ -102,7 +102,7 @@ pub(super) fn open(options: &Options) -> Result<Revisions, RepoError> {
 fn base_commit(repository: &Repository, asked: &str, tip: Option<&Commit>, notes: &mut Vec<String>) -> Result<Commit, RepoError> {
     let base = repository.resolve(asked)?;
     let tip = match tip {
-        Some(tip) => tip.clone(),
+        Some(tip) => *tip,
         // Without a commit there is nothing to part from; an unborn branch compares with the base itself.
         None => match repository.resolve("HEAD") {
             Ok(tip) => tip,

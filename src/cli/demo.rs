@@ -24,7 +24,7 @@ use steps::{STEPS, Step};
 
 /// Arguments of `presync demo`.
 #[derive(Debug, Args)]
-pub struct DemoArgs {
+pub(super) struct DemoArgs {
     /// Where the repository and its live state are left to play with: empty, or not there yet. Without it a temporary directory is used
     #[arg(value_name = "DIR")]
     directory: Option<PathBuf>,

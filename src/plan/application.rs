@@ -138,6 +138,9 @@ struct Planner<'a> {
     ignore: Result<IgnoreRules, String>,
 }
 
+/// A hook with the phases in which it runs; none for an unknown type.
+type Hook = (Arc<Manifest>, Vec<Phase>);
+
 /// A pair with what the comparison says about it.
 struct Compared {
     pair: Pair,
@@ -201,7 +204,7 @@ impl Planner<'_> {
     }
 
     /// Hooks with their phases (none for an unknown type), and plain targets. Hooks of the Application's deletion are left out.
-    fn split_targets(&self) -> (Vec<(Arc<Manifest>, Vec<Phase>)>, Vec<Arc<Manifest>>) {
+    fn split_targets(&self) -> (Vec<Hook>, Vec<Arc<Manifest>>) {
         let mut hooks = Vec::new();
         let mut plain = Vec::new();
         for target in &self.targets.manifests {
@@ -296,7 +299,7 @@ impl Planner<'_> {
     fn refusal(
         &self,
         compared: &[Compared],
-        hooks: &[(Arc<Manifest>, Vec<Phase>)],
+        hooks: &[Hook],
         conditions: &[Condition],
         runs: bool,
     ) -> Option<(String, Option<Condition>)> {
@@ -378,7 +381,7 @@ impl Planner<'_> {
     fn changes(
         &self,
         compared: Vec<Compared>,
-        hooks: &[(Arc<Manifest>, Vec<Phase>)],
+        hooks: &[Hook],
         sync: &SyncDecision,
         rules: &IgnoreRules,
         conditions: &mut Vec<Condition>,

@@ -18,6 +18,9 @@ use crate::argocd::wave::wave;
 use crate::manifest::{Manifest, Origin, ResourceKey, key::version_of};
 use crate::snapshot::LiveObject;
 
+/// A live object and what happens to it.
+type Row = (Arc<LiveObject>, Action, Reason);
+
 /// Plans the deletion of an Application. `rendered` is what Git rendered for it: of that, CustomResourceDefinitions stay, for they carry no
 /// tracking.
 ///
@@ -35,7 +38,7 @@ pub fn plan(
     let options = &application.spec.sync_policy.sync_options;
     let cascades = application.cascades();
     let own = ResourceKey::new(crate::argocd::names::GROUP, "Application", &application.id.namespace, &application.id.name);
-    let mut rows: Vec<(Arc<LiveObject>, Action, Reason)> = Vec::new();
+    let mut rows: Vec<Row> = Vec::new();
     for live in world.live.tracked_by(&server, &instance) {
         let copied = !pairing::is_self_referenced(live, settings.tracking.method);
         if live.key == own || copied || settings.filter.excludes(&live.key.group, &live.key.kind, &server) {
@@ -90,8 +93,8 @@ fn untracked_definitions<'a>(
 }
 
 /// Highest wave first; what stays comes last. What waits for a person is not reached.
-fn ordered(rows: Vec<(Arc<LiveObject>, Action, Reason)>, world: &World<'_>, waits: bool) -> Vec<Change> {
-    let mut by_wave: BTreeMap<(bool, i64), Vec<(Arc<LiveObject>, Action, Reason)>> = BTreeMap::new();
+fn ordered(rows: Vec<Row>, world: &World<'_>, waits: bool) -> Vec<Change> {
+    let mut by_wave: BTreeMap<(bool, i64), Vec<Row>> = BTreeMap::new();
     for row in rows {
         by_wave.entry((row.1 != Action::Delete, -wave(row.0.object()))).or_default().push(row);
     }

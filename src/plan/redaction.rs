@@ -17,7 +17,8 @@ pub fn completed<'a>(live: &'a Value, base: Option<&Value>, target: &Value) -> C
     let applied = annotation(live, LAST_APPLIED);
     let is_secret = live.get("kind").is_some_and(|kind| kind == "Secret");
     let marked = has_marker(live);
-    if !marked && !(is_secret && applied.is_none()) {
+    let lacks_applied = is_secret && applied.is_none();
+    if !marked && !lacks_applied {
         return Cow::Borrowed(live);
     }
     let known = with_data(base.unwrap_or(target));

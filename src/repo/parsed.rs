@@ -63,10 +63,13 @@ pub struct ParsedFile {
     pub second_json_value: bool,
 }
 
+/// A part of what was parsed, behind a lock of its own.
+type Shard = Mutex<HashMap<(ContentId, Format), Arc<ParsedFile>>>;
+
 /// Parses files, each content once.
 pub struct Parser {
     skip_mark: &'static str,
-    shards: [Mutex<HashMap<(ContentId, Format), Arc<ParsedFile>>>; 16],
+    shards: [Shard; 16],
 }
 
 impl Parser {
