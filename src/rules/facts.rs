@@ -15,10 +15,10 @@ use serde_json::Value;
 pub(super) use conditions::{draft_of_condition, of_conditions};
 pub(super) use failures::render_failures;
 pub(super) use protection::{Misspelling, misspelled};
-pub(super) use references::{References, pod_template};
+pub(super) use references::{References, pod_template, use_by};
 pub(super) use scalers::{Scaler, Scalers};
 pub(super) use volumes::{Volume, claims_of, is_claim_template_owner, templates, volume_of};
-pub(super) use writers::{Writer, writer_of};
+pub(super) use writers::{Writer, is_argocd, is_person, writer_of};
 
 use super::Facts;
 use crate::argocd::AppId;
@@ -89,11 +89,6 @@ impl<'a> View<'a> {
     /// What is known of an Application.
     pub(super) fn entry(&self, id: &AppId) -> Option<&'a Entry> {
         self.facts.inventory.entries.get(id)
-    }
-
-    /// Whether live state is a snapshot, and not assumed.
-    pub(super) fn has_snapshot(&self) -> bool {
-        !self.facts.live.sources().is_empty()
     }
 
     /// The Application that an instance name of a tracking id stands for.

@@ -1,8 +1,8 @@
 //! One event gives one finding: which rule's finding stays where several speak of the same object.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Severity};
 use crate::manifest::ResourceKey;
 
 /// A rule, and the rules that say nothing about an object that it speaks of.
@@ -42,20 +42,31 @@ const TABLE: &[(&str, &[&str])] = &[
     ("field-owned-by-other", &["live-edit-overwritten"]),
 ];
 
-/// Drops findings about an object that a more exact rule speaks of as well.
+/// Drops findings about an object that a more exact rule speaks of as well. What stays is as bad as the worst that it stands for.
 pub(super) fn keep_most_exact(findings: &mut Vec<Finding>) {
-    let mut spoken: BTreeMap<ResourceKey, BTreeSet<&'static str>> = BTreeMap::new();
+    let mut spoken: BTreeMap<ResourceKey, BTreeMap<&'static str, Severity>> = BTreeMap::new();
     for finding in findings.iter() {
         if let Some(resource) = &finding.resource
             && let Some((winner, _)) = TABLE.iter().find(|(winner, _)| *winner == &*finding.rule)
         {
-            spoken.entry(resource.clone()).or_default().insert(winner);
+            spoken.entry(resource.clone()).or_default().insert(winner, finding.severity);
         }
     }
     findings.retain(|finding| {
-        let winners = finding.resource.as_ref().and_then(|resource| spoken.get(resource));
-        !winners.is_some_and(|winners| TABLE.iter().any(|(winner, losers)| winners.contains(winner) && losers.contains(&&*finding.rule)))
+        let Some(winners) = finding.resource.as_ref().and_then(|resource| spoken.get_mut(resource)) else { return true };
+        let mut stays = true;
+        for (winner, losers) in TABLE.iter().filter(|(_, losers)| losers.contains(&&*finding.rule)) {
+            if let Some(severity) = winners.get_mut(winner) {
+                *severity = finding.severity.max(*severity);
+                stays = false;
+            }
+        }
+        stays
     });
+    for finding in findings {
+        let raised = finding.resource.as_ref().and_then(|resource| spoken.get(resource)?.get(&*finding.rule));
+        finding.severity = raised.map_or(finding.severity, |raised| *raised);
+    }
 }
 
 #[cfg(test)]

@@ -239,3 +239,102 @@ fn a_misplaced_protection_is_the_only_loud_finding_about_an_object() {
     let run = Run { plans: vec![plan("a", vec![removed(set, Action::Prune, gone(true))])], ..Run::default() };
     assert_eq!(run.loud(), [("protection-misplaced".to_owned(), Severity::Error)], "data that goes is an error whoever speaks of it");
 }
+
+#[test]
+fn hook_cannot_replace_live_speaks_of_hooks_that_are_live() {
+    let job = annotated(object("Job", "batch/v1", "assets"), "argocd.argoproj.io/hook", "PreSync");
+    let reason = Reason::Fails { message: "the template of Job shop/assets is immutable".into(), fields: vec!["/spec/template".into()] };
+    let mut change = changed(job.clone(), job.clone(), job, Action::Fail, reason);
+    change.phase = crate::plan::Phase::PreSync;
+    let loud = Run { plans: vec![plan("a", vec![change.clone()])], ..Run::default() }.loud();
+    assert_eq!(loud, [("hook-cannot-replace-live".to_owned(), Severity::Error)]);
+    let found = run("hook-cannot-replace-live", change.clone());
+    assert!(found[0].message.ends_with("The sync of `a` stops in PreSync, before anything else"), "{}", found[0].message);
+    change.live = None;
+    assert!(run("hook-cannot-replace-live", change).is_empty());
+}
+
+#[test]
+fn force_replace_stateful_looks_at_claims_and_stateful_sets_only() {
+    let recreate = |object: Value| {
+        let change = changed(object.clone(), object.clone(), object, Action::Recreate, Reason::ForceOption);
+        run("force-replace-stateful", change)
+    };
+    let forced = |object: Value| annotated(object, SYNC_OPTIONS, "Replace=true,Force=true");
+    assert_eq!(
+        recreate(forced(claim()))[0].message,
+        "Each sync of `a` deletes PersistentVolumeClaim shop/data and makes a new, empty one (Force=true deletes it and creates it again)"
+    );
+    assert!(recreate(annotated(claim(), SYNC_OPTIONS, "Force=true"))[0].message.starts_with("The sync of `a` deletes"));
+    assert!(recreate(forced(object("Job", "batch/v1", "prep"))).is_empty());
+    assert!(run("force-replace-stateful", changed(claim(), claim(), claim(), Action::Update, Reason::Differs { fields: 1 })).is_empty());
+}
+
+#[test]
+fn job_reruns_under_selfheal_leaves_hooks_and_lasting_jobs_alone() {
+    let mut job = object("Job", "batch/v1", "seed");
+    job["spec"]["ttlSecondsAfterFinished"] = 60.into();
+    let heals = |plan: &mut SyncPlan| plan.sync.self_heal = true;
+    let found = run_with("job-reruns-under-selfheal", added(job.clone()), heals);
+    assert_eq!((found.len(), found[0].severity), (1, Severity::Error));
+    assert!(found[0].message.ends_with("`a` heals itself and runs it again, endlessly"), "{}", found[0].message);
+    assert_eq!(run("job-reruns-under-selfheal", added(job.clone()))[0].severity, Severity::Warning);
+    let hook = annotated(job.clone(), "argocd.argoproj.io/hook", "Sync");
+    assert!(run_with("job-reruns-under-selfheal", Change { action: Action::Hook, ..added(hook) }, heals).is_empty());
+    job["spec"] = json!({});
+    assert!(run_with("job-reruns-under-selfheal", added(job), heals).is_empty());
+}
+
+#[test]
+fn a_misplaced_protection_on_a_claim_is_as_bad_as_the_loss_that_it_stands_for() {
+    let claim = annotated(claim(), "argocd.argoproj.io/compare-options", "IgnoreExtraneous");
+    let run =
+        Run { plans: vec![plan("a", vec![removed(claim.clone(), Action::Prune, gone(true))])], live: snapshot(&[claim]), ..Run::default() };
+    assert_eq!(run.loud(), [("protection-misplaced".to_owned(), Severity::Error)]);
+}
+
+#[test]
+fn every_expression_runs_on_changes_of_every_action_and_kind_that_it_may_meet() {
+    let kinds = [
+        ("PersistentVolumeClaim", "v1"),
+        ("StatefulSet", "apps/v1"),
+        ("Job", "batch/v1"),
+        ("Namespace", "v1"),
+        ("CustomResourceDefinition", "apiextensions.k8s.io/v1"),
+        ("Widget", "parts.example.test/v1"),
+    ];
+    let actions = [
+        Action::Create,
+        Action::Update,
+        Action::Adopt,
+        Action::Replace,
+        Action::Recreate,
+        Action::None,
+        Action::Hook,
+        Action::Skip,
+        Action::Fail,
+        Action::Prune,
+        Action::Leftover,
+        Action::Retain,
+        Action::Confirm,
+        Action::Delete,
+        Action::Orphan,
+    ];
+    let mut changes = Vec::new();
+    for (kind, version) in kinds {
+        for action in actions {
+            let bare = object(kind, version, "x");
+            let mut empty = bare.clone();
+            empty["metadata"]["annotations"] = Value::Null;
+            let reason = Reason::Fails { message: "it is refused".into(), fields: vec!["/spec".into()] };
+            for object in [bare, empty] {
+                let full = changed(object.clone(), object.clone(), object.clone(), action, reason.clone());
+                let live_only = Change { target: None, base: None, ..full.clone() };
+                let target_only = Change { live: None, base: None, ..full.clone() };
+                changes.extend([full, live_only, target_only]);
+            }
+        }
+    }
+    let run = Run { plans: vec![plan("a", changes)], ..Run::default() };
+    super::super::judge(&run.facts(), &super::super::RuleSet::builtin().unwrap()).unwrap();
+}

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::View;
 use crate::manifest::ResourceKey;
-use crate::plan::{Action, SyncMode};
+use crate::plan::{Action, SyncMode, SyncPlan};
 
 /// How a pod reads an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -119,8 +119,6 @@ pub(in crate::rules) struct Consumer {
     pub(in crate::rules) application: Option<String>,
     /// How it reads the object.
     pub(in crate::rules) reference: Reference,
-    /// Whether it is only live, and not rendered by an Application that is looked at.
-    pub(in crate::rules) only_live: bool,
 }
 
 const WORKLOADS: [(&str, &str); 7] = [
@@ -155,7 +153,7 @@ impl References {
                 _ => change.target_object(),
             };
             if let Some(object) = stays {
-                references.add(server, &change.key, object, Some(plan.application.id.to_string()), false);
+                references.add(server, &change.key, object, Some(plan.application.id.to_string()));
             }
         }
         let mut servers: Vec<&str> = view.facts.plans.iter().map(|plan| &*plan.server).collect();
@@ -167,18 +165,18 @@ impl References {
                     continue;
                 }
                 let application = view.facts.live.is_tracked(live).map(|instance| view.application_of(instance).to_string());
-                references.add(server, &live.key, live.object(), application, true);
+                references.add(server, &live.key, live.object(), application);
             }
         }
         references
     }
 
-    fn add(&mut self, server: &str, key: &ResourceKey, object: &Value, application: Option<String>, only_live: bool) {
+    fn add(&mut self, server: &str, key: &ResourceKey, object: &Value, application: Option<String>) {
         for reference in references_of(object) {
             let of = ResourceKey::new("", reference.kind, &key.namespace, &reference.name);
             let consumers = self.by_object.entry((server.into(), of)).or_default();
             if !consumers.iter().any(|other| other.key == *key && other.reference.way <= reference.way) {
-                consumers.push(Consumer { key: key.clone(), application: application.clone(), reference, only_live });
+                consumers.push(Consumer { key: key.clone(), application: application.clone(), reference });
             }
         }
     }
@@ -187,6 +185,23 @@ impl References {
     pub(in crate::rules) fn of(&self, server: &str, key: &ResourceKey) -> &[Consumer] {
         self.by_object.get(&(server.into(), key.clone())).map(Vec::as_slice).unwrap_or_default()
     }
+}
+
+/// `Deployment shop/report (Application `report`) reads it through envFrom`, for the first few; the plan's own Application is not named.
+pub(in crate::rules) fn use_by(plan: &SyncPlan, consumers: &[Consumer]) -> String {
+    let own = plan.application.id.to_string();
+    let users: Vec<String> = consumers
+        .iter()
+        .map(|consumer| {
+            let of = match &consumer.application {
+                Some(application) if *application == own => String::new(),
+                Some(application) => format!(" (Application `{}`)", application.rsplit('/').next().unwrap_or(application)),
+                None => " (of no Application)".to_owned(),
+            };
+            format!("{}{of} reads it through {}", consumer.key.named(), consumer.reference.way.as_str())
+        })
+        .collect();
+    super::enumerate(&users, 4)
 }
 
 fn is_workload(key: &ResourceKey) -> bool {

@@ -33,6 +33,28 @@ pub(in crate::rules) fn writer_of(object: &Value, pointer: &str) -> Option<Write
         .max_by(|a, b| a.time.cmp(&b.time))
 }
 
+/// Whether a manager is a person's tool: what it writes is a change by hand.
+pub(in crate::rules) fn is_person(manager: &str) -> bool {
+    let by_hand = [
+        "kubectl-edit",
+        "kubectl-patch",
+        "kubectl-scale",
+        "kubectl-set",
+        "kubectl-label",
+        "kubectl-annotate",
+        "kubectl-replace",
+        "kubectl-rollout",
+    ];
+    let tools = ["k9s", "lens", "octant", "headlamp", "dashboard", "argocd-server"];
+    manager == "kubectl" || by_hand.contains(&manager) || tools.iter().any(|tool| manager.to_lowercase().starts_with(tool))
+}
+
+/// Whether a manager is Argo CD, or `kubectl apply`, under whose name it writes client-side.
+pub(in crate::rules) fn is_argocd(manager: &str) -> bool {
+    (manager.starts_with("argocd") && !manager.contains("image-updater"))
+        || matches!(manager, "kubectl-client-side-apply" | "kubectl-create")
+}
+
 fn covers(fields: &Map<String, Value>, object: &Value, pointer: &str) -> bool {
     let (mut fields, mut value) = (fields, Some(object));
     for token in pointer.split('/').skip(1) {
