@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use presync::check::{self, Head, Options, Outcome};
-use presync::finding::Severity;
+use presync::finding::{Finding, Severity};
 use presync::plan::{Action, SyncPlan};
 use rayon::prelude::*;
 use serde::Deserialize;
@@ -146,6 +146,14 @@ fn plan_lines(plan: &SyncPlan) -> Vec<String> {
         .collect()
 }
 
+/// Whether a finding is about a resource; one written without a kind is an Application.
+fn is_about(finding: &Finding, resource: &str) -> bool {
+    if resource.contains(' ') {
+        return finding.resource.as_ref().is_some_and(|key| key.to_string() == resource);
+    }
+    finding.application.as_deref() == Some(resource)
+}
+
 fn compare_findings(expected: &Expected, outcome: &Outcome) -> String {
     let mut problems = String::new();
     let wanted = expected.findings.as_deref().unwrap_or_default();
@@ -156,7 +164,7 @@ fn compare_findings(expected: &Expected, outcome: &Outcome) -> String {
             !used[index]
                 && *found.rule == *finding.rule
                 && found.severity.as_str() == finding.severity
-                && finding.resource.as_ref().is_none_or(|resource| found.resource.as_ref().is_some_and(|key| key.to_string() == *resource))
+                && finding.resource.as_ref().is_none_or(|resource| is_about(found, resource))
                 && finding.application.as_ref().is_none_or(|application| found.application.as_ref() == Some(application))
         });
         match matching {

@@ -57,15 +57,14 @@ fn created<'a>(view: &View<'a>) -> BTreeMap<Identity, Vec<&'a SyncPlan>> {
     created
 }
 
+/// A new Application, and the objects that it has in common with an old one, with what happens to them there.
+type Successor<'a> = (&'a SyncPlan, Vec<(&'a ResourceKey, Action)>);
+
 /// The new Application that an old one becomes, with the objects that both have: the one that shares most.
-fn successor<'a>(
-    view: &View<'a>,
-    old: &'a SyncPlan,
-    created: &BTreeMap<Identity, Vec<&'a SyncPlan>>,
-) -> Option<(&'a SyncPlan, Vec<(&'a ResourceKey, Action)>)> {
+fn successor<'a>(view: &View<'a>, old: &'a SyncPlan, created: &BTreeMap<Identity, Vec<&'a SyncPlan>>) -> Option<Successor<'a>> {
     let base = view.entry(&old.application.id)?.base.as_ref()?;
     let candidates = created.get(&identity(base.parent.as_ref(), &base.application, &old.server))?;
-    let mut shared: BTreeMap<&AppId, (&SyncPlan, Vec<(&ResourceKey, Action)>)> = BTreeMap::new();
+    let mut shared: BTreeMap<&AppId, Successor<'a>> = BTreeMap::new();
     for change in &old.changes {
         for (plan, other) in view.changes_of(&change.key) {
             if other.target.is_some() && candidates.iter().any(|candidate| candidate.application.id == plan.application.id) {
