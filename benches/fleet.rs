@@ -28,7 +28,7 @@ struct Arguments {
 enum Command {
     /// Write a repository, and the live state that is in sync with it
     Generate {
-        /// Where the repository goes; a repository that lies there is replaced
+        /// Where the repository goes: an empty or new folder, or an earlier fleet, which is replaced
         dir: PathBuf,
         /// How many Applications, with four manifests each
         #[arg(long, default_value_t = 1_000)]

@@ -32,11 +32,11 @@ pub(crate) struct Fleet {
 
 impl Fleet {
     /// Writes a repository of `applications` Applications with four manifests each, beside the root and the projects, and commits it.
-    /// What lay in the folder before is removed if it is a repository, so that a typing error costs nothing else.
+    ///
+    /// # Errors
+    /// When files or Git fail, or something other than an earlier fleet lies in the folder.
     pub(crate) fn generate(root: &Path, applications: usize) -> Result<Self> {
-        if root.join(".git").is_dir() {
-            fs::remove_dir_all(root)?;
-        }
+        repository::clear(root)?;
         let fleet = Self { root: root.to_owned(), services: (0..applications).map(Service::new).collect() };
         repository::write(&fleet)?;
         Ok(fleet)

@@ -3,16 +3,33 @@
 //! Takes a [`Fleet`]; writes `bootstrap/`, `clusters/prod/`, `projects/` and `apps/`, and commits them as a clone would have them.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
 use super::{Fleet, REPOSITORY, Result, manifests, service};
 
+const README: &str = "# Fleet\n\nGenerated. `bootstrap/root.yaml` is applied by hand; everything else follows from it.\n";
+
+/// Removes an earlier fleet; refuses a folder in which anything else lies.
+pub(super) fn clear(root: &Path) -> Result<()> {
+    match fs::read_dir(root) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error.into()),
+        Ok(mut entries) if entries.next().is_none() => return Ok(()),
+        Ok(_) => {}
+    }
+    if !fs::read_to_string(root.join("README.md")).is_ok_and(|text| text == README) {
+        return Err(format!("{} holds something else than a generated fleet", root.display()).into());
+    }
+    Ok(fs::remove_dir_all(root)?)
+}
+
 /// Writes and commits everything.
 pub(super) fn write(fleet: &Fleet) -> Result<()> {
     let root = &fleet.root;
     fs::create_dir_all(root)?;
-    put(root, "README.md", "# Fleet\n\nGenerated. `bootstrap/root.yaml` is applied by hand; everything else follows from it.\n")?;
+    put(root, "README.md", README)?;
     put(root, "bootstrap/root.yaml", &manifests::parent("root", "clusters/prod"))?;
     put(root, "clusters/prod/projects.yaml", &manifests::parent("projects", "projects"))?;
     for team in service::teams(&fleet.services) {
