@@ -132,8 +132,8 @@ fn outcome(shop: &Path, number: usize, step: &Expected) -> Outcome {
 /// What the program printed between one step's heading and the next one's.
 fn section(out: &str, number: usize) -> &str {
     let from = out.find(&format!("Step {number} of 7")).unwrap();
-    let end = out[from..].find(&format!("Step {} of 7", number + 1)).map_or(out.len(), |length| from + length);
-    &out[from..end]
+    let end = [format!("Step {} of 7", number + 1), "In short".to_owned()].iter().find_map(|next| out[from..].find(next)).unwrap();
+    &out[from..from + end]
 }
 
 #[test]
@@ -182,7 +182,9 @@ fn every_step_has_its_findings_and_the_text_says_its_exit_code() {
         expected.sort();
         assert_eq!(found, expected, "{}", step.branch);
         let said = section(&out, index + 1);
-        assert!(said.contains(&format!("exit code {}", step.exit)), "{said}");
+        assert!(said.contains(&format!("exit code {}: ", step.exit)), "{said}");
+        let summary = out.lines().rev().find(|line| line.starts_with(&format!("  {}  ", index + 1))).unwrap();
+        assert!(summary.contains(&format!("exit code {}: ", step.exit)), "{summary}");
     }
 }
 
@@ -190,17 +192,17 @@ fn every_step_has_its_findings_and_the_text_says_its_exit_code() {
 fn the_commands_that_it_prints_do_what_it_says() {
     let (directory, out) = laid_out();
     let shop = directory.path().join("shop");
-    let commands: Vec<&str> = out.lines().filter_map(|line| line.strip_prefix("  presync check ")).collect();
+    let commands: Vec<&str> = out.lines().filter_map(|line| line.strip_prefix("  presync ")).collect();
     assert_eq!(commands.len(), STEPS.len() + 1, "{out}");
     for (index, arguments) in commands.iter().take(STEPS.len()).enumerate() {
-        let arguments: Vec<&str> = ["check"].into_iter().chain(arguments.split(' ')).collect();
+        let arguments: Vec<&str> = arguments.split(' ').collect();
         let (code, printed, err) = presync(&shop, &arguments);
         let said = section(&out, index + 1);
         assert!(!printed.is_empty() && said.contains(&printed), "{err}\n{printed}\nis not in\n{said}");
         assert!(said.contains(&format!("exit code {code}")), "{said}");
     }
     git(&shop, &["rm", "--quiet", "apps/bookshop/service.yaml"]);
-    let arguments: Vec<&str> = ["plan"].into_iter().chain(commands[STEPS.len()].split(' ')).collect();
+    let arguments: Vec<&str> = commands[STEPS.len()].split(' ').collect();
     let (_, printed, err) = presync(&shop, &arguments);
     assert!(printed.contains("prune Service bookshop/bookshop "), "{err}\n{printed}");
 }

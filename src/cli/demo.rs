@@ -43,10 +43,12 @@ pub(super) fn run(args: &DemoArgs) -> Result<ExitCode, Failure> {
     let style = output::style(args.color, stdout.is_terminal());
     let mut out = BufWriter::new(stdout.lock());
     write_introduction(&place, style, &mut out)?;
+    let mut failing = Vec::new();
     for (index, step) in STEPS.iter().enumerate() {
-        write_step(index + 1, step, place.path(), style, &mut out)?;
+        failing.push(write_step(index + 1, step, place.path(), style, &mut out)?);
         out.flush()?;
     }
+    write_summary(&failing, style, &mut out)?;
     write_closing(&place, style, &mut out)?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
@@ -87,25 +89,38 @@ fn write_introduction(place: &Place, style: Style, out: &mut dyn Write) -> io::R
                 branch, as a pull request would bring it, and a file of live state, as kubectl get -o yaml prints it. Of each: what would happen \
                 on merge, and is it dangerous?";
     writeln!(out, "The bookshop, laid out in {}", place.path().display())?;
-    write_wrapped(text, "", style, out)?;
+    write_wrapped(text, style, out)?;
     writeln!(out)
 }
 
-fn write_step(number: usize, step: &Step, directory: &Path, style: Style, out: &mut dyn Write) -> Result<(), Failure> {
+/// Writes one step; hands on whether its check fails.
+fn write_step(number: usize, step: &Step, directory: &Path, style: Style, out: &mut dyn Write) -> Result<bool, Failure> {
     let title = format!("Step {number} of {}: {}", STEPS.len(), step.title);
     let line = if style.unicode { "─" } else { "-" };
     let rule = line.repeat(style.width.saturating_sub(title.chars().count() + 4));
     writeln!(out, "{}", strong(&format!("{line}{line} {title} {rule}"), style))?;
-    write_wrapped(step.story, "", style, out)?;
+    write_wrapped(step.story, style, out)?;
     let outcome = judged(number, step, directory)?;
     let report = report(&outcome);
     writeln!(out, "\n{}\n", strong(&format!("$ {}", command("plan", number, step)), style))?;
     plan_text::write(&report, style, out)?;
     writeln!(out, "\n{}\n", strong(&format!("$ {}", command("check", number, step)), style))?;
     text::write(&report, style, out)?;
-    let verdict = if report.fails() { "exit code 1: in CI this stops the merge" } else { "exit code 0: in CI this lets the merge pass" };
-    writeln!(out, "{verdict}\n")?;
-    Ok(())
+    writeln!(out, "{}\n", verdict(report.fails()))?;
+    Ok(report.fails())
+}
+
+fn verdict(fails: bool) -> &'static str {
+    if fails { "exit code 1: in CI this stops the merge" } else { "exit code 0: in CI this lets the merge pass" }
+}
+
+fn write_summary(failing: &[bool], style: Style, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", strong("In short", style))?;
+    let width = STEPS.iter().map(|step| step.title.chars().count()).max().unwrap_or(0);
+    for (number, (step, fails)) in (1..).zip(STEPS.iter().zip(failing)) {
+        writeln!(out, "  {number}  {:width$}  {}", step.title, verdict(*fails))?;
+    }
+    writeln!(out)
 }
 
 /// What the check of a step finds.
@@ -158,7 +173,7 @@ fn write_closing(place: &Place, style: Style, out: &mut dyn Write) -> io::Result
         Place::Temporary(_) => {
             let text = "The directory is removed now. presync demo DIR lays the bookshop out in a directory that stays, with the commands to go on \
                         from there.";
-            write_wrapped(text, "", style, out)
+            write_wrapped(text, style, out)
         }
         Place::Kept(path) => {
             writeln!(out, "{}", strong("Go on from here", style))?;
@@ -168,9 +183,9 @@ fn write_closing(place: &Place, style: Style, out: &mut dyn Write) -> io::Result
             }
             writeln!(out)?;
             let text = "Or change a file, and see what that would do; without --head the working tree is what would be merged:";
-            write_wrapped(text, "", style, out)?;
+            write_wrapped(text, style, out)?;
             writeln!(out, "  git rm apps/bookshop/service.yaml")?;
-            writeln!(out, "  presync check --base main --snapshot {}", snapshot(2))
+            writeln!(out, "  presync plan --base main --snapshot {}", snapshot(2))
         }
     }
 }
@@ -186,12 +201,11 @@ fn strong(text: &str, style: Style) -> String {
     if style.color { text.bold().to_string() } else { text.to_owned() }
 }
 
-fn write_wrapped(text: &str, indent: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let width = style.width.saturating_sub(indent.len()).max(20);
+fn write_wrapped(text: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let mut line = String::new();
     for word in text.split_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            writeln!(out, "{indent}{line}")?;
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > style.width {
+            writeln!(out, "{line}")?;
             line.clear();
         }
         if !line.is_empty() {
@@ -199,7 +213,7 @@ fn write_wrapped(text: &str, indent: &str, style: Style, out: &mut dyn Write) ->
         }
         line.push_str(word);
     }
-    writeln!(out, "{indent}{line}")
+    writeln!(out, "{line}")
 }
 
 #[cfg(test)]
