@@ -112,7 +112,7 @@ impl Loading {
         let settings = folder.join(SETTINGS_FILE);
         let mut files = files_in(folder)?;
         files.retain(|file| *file != settings);
-        if files.is_empty() {
+        if files.is_empty() && !settings.is_file() {
             return Err(SnapshotError::Empty { path: name });
         }
         let about = if settings.is_file() { read_settings(&settings)? } else { SettingsFile::default() };
@@ -217,7 +217,11 @@ fn understand(name: &str, bytes: Vec<u8>) -> Result<File, SnapshotError> {
         let why = "it does not start as a snapshot does".to_owned();
         return Err(SnapshotError::Damaged { path: name.to_owned(), why });
     }
-    kubectl::read(&bytes).map(File::Objects).map_err(|error| syntax(name, error))
+    let mut batches = kubectl::read(&bytes).map_err(|error| syntax(name, error))?;
+    for why in batches.iter_mut().flat_map(|batch| &mut batch.left_out) {
+        *why = format!("{name}: {why}");
+    }
+    Ok(File::Objects(batches))
 }
 
 fn read_settings(file: &Path) -> Result<SettingsFile, SnapshotError> {
@@ -311,6 +315,12 @@ mod tests {
     }
 
     #[test]
+    fn an_object_without_kind_is_left_out_with_the_name_of_its_file() {
+        let state = load_folder(&[("a.yaml", OBJECTS), ("values.yaml", "image: x\n")]).unwrap();
+        assert!(state.incomplete().iter().any(|why| why.contains("values.yaml: an object without kind")));
+    }
+
+    #[test]
     fn a_file_without_any_object_is_an_error() {
         let folder = folder(&[("values.yaml", "image: x"), ("list.json", r#"{"kind": "List", "apiVersion": "v1", "items": []}"#)]);
         let load_file = |name: &str| load_inputs(vec![Input::Path(folder.path().join(name))]);
@@ -358,5 +368,6 @@ mod tests {
     fn missing_and_empty_sources_are_errors() {
         assert!(matches!(load(&["/nowhere/at/all.yaml"]), Err(SnapshotError::Io { .. })));
         assert!(matches!(load_folder(&[("README.md", "#")]), Err(SnapshotError::Empty { .. })));
+        assert!(load_folder(&[("settings.yaml", SETTINGS)]).unwrap().all().is_empty());
     }
 }

@@ -4,6 +4,7 @@
 //! Secrets wherever they stand, environment variables and Helm parameters whose names say so, passwords in URLs beside them, the
 //! connection settings in `argocd-cm`, and what Helm stores of its releases.
 
+mod scan;
 mod secret;
 mod values;
 
@@ -26,8 +27,9 @@ pub fn is_redacted(value: &Value) -> bool {
 
 /// Whether an object's JSON may hold anything that [`redact`] takes out. Escapes might hide a name, so they count as well.
 pub(super) fn may_hold_secrets(text: &[u8]) -> bool {
-    const SIGNS: [&[u8]; 7] = [b"Secret", b"\"env\"", b"last-applied-configuration", b"argoproj.io", b"argocd-cm", b"\"helm\"", b"\\u00"];
-    SIGNS.iter().any(|sign| memmem::find(text, sign).is_some())
+    const SIGNS: [&[u8]; 6] = [b"Secret", b"last-applied-configuration", b"argoproj.io", b"argocd-cm", b"\"helm\"", b"\\u00"];
+    let has = |sign: &[u8]| memmem::find(text, sign).is_some();
+    SIGNS.into_iter().any(has) || has(b"\"env\"") && scan::finds_named_secret(text)
 }
 
 /// Replaces every secret value in an object by [`REDACTED`]. Returns whether anything changed.

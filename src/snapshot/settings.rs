@@ -11,8 +11,13 @@ use super::peek::Peek;
 use crate::argocd::{Settings, Version};
 use crate::manifest::key::split_api_version;
 
-/// Label and value of the ConfigMaps that Argo CD reads its settings from.
+/// Label and value of Argo CD's own objects. It does not see an `argocd-cm` without it.
 const PART_OF: (&str, &str) = ("app.kubernetes.io/part-of", "argocd");
+
+/// Name of the ConfigMap with the settings.
+const CONFIG: &str = "argocd-cm";
+/// Name of the workload that runs the syncs.
+const CONTROLLER: &str = "argocd-application-controller";
 
 /// Settings as sources state them, before the live `argocd-cm` is looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,20 +55,22 @@ impl Stated {
         }
     }
 
-    /// The settings: a live `argocd-cm` decides what it can, the rest is as stated. `None` where nothing is known of an Argo CD.
+    /// The settings: a live `argocd-cm` decides what it can, the rest is as stated; the version is that of the live controller where
+    /// nothing states it. `None` where nothing is known of an Argo CD.
     pub(super) fn settings<'a>(
         self,
         objects: impl Iterator<Item = (&'a Body, &'a Peek<'a>)>,
         incomplete: &mut Vec<String>,
     ) -> Option<Settings> {
-        let is_config = |peek: &Peek<'_>| {
-            peek.kind == "ConfigMap"
-                && peek.api_version == "v1"
-                && peek.metadata.name == "argocd-cm"
-                && peek.metadata.labels.get(PART_OF.0) == Some(PART_OF.1)
-        };
-        let found: BTreeMap<&str, &Body> =
-            objects.filter(|(_, peek)| is_config(peek)).map(|(body, peek)| (&*peek.metadata.namespace, body)).collect();
+        let (mut configs, mut controllers) = (BTreeMap::<&str, &Body>::new(), BTreeMap::<&str, &Body>::new());
+        for (body, peek) in objects.filter(|(_, peek)| peek.metadata.labels.get(PART_OF.0) == Some(PART_OF.1)) {
+            match (&*peek.api_version, &*peek.kind, &*peek.metadata.name) {
+                ("v1", "ConfigMap", CONFIG) => drop(configs.insert(&peek.metadata.namespace, body)),
+                ("apps/v1", "StatefulSet" | "Deployment", CONTROLLER) => drop(controllers.insert(&peek.metadata.namespace, body)),
+                _ => {}
+            }
+        }
+        let found = if configs.is_empty() { &controllers } else { &configs };
         if found.is_empty() && self == Self::default() {
             return None;
         }
@@ -74,16 +81,27 @@ impl Stated {
         };
         if self.namespace.is_none() && found.len() > 1 {
             let all: Vec<&str> = found.keys().copied().collect();
-            incomplete.push(format!("argocd-cm is there in several namespaces ({}); the one in {namespace} counts", all.join(", ")));
+            incomplete.push(format!("Argo CD is there in several namespaces ({}); the one in {namespace} counts", all.join(", ")));
         }
         let mut entries = self.entries;
-        if let Some(body) = found.get(namespace.as_str()) {
+        if let Some(body) = configs.get(namespace.as_str()) {
             let config = body.glance();
             let data = config.get("data").and_then(Value::as_object).into_iter().flatten();
             entries.extend(data.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))));
         }
-        Some(Settings::new(self.version.as_deref().and_then(Version::parse), &namespace, entries))
+        let stated = self.version.as_deref().and_then(Version::parse);
+        let version = stated.or_else(|| version_of_image(&controllers.get(namespace.as_str())?.glance()));
+        Some(Settings::new(version, &namespace, entries))
     }
+}
+
+/// The version in the tag of a workload's first image that has one.
+fn version_of_image(workload: &Value) -> Option<Version> {
+    let containers = workload.pointer("/spec/template/spec/containers")?.as_array()?;
+    containers.iter().find_map(|container| {
+        let image = container.get("image")?.as_str()?.split('@').next()?;
+        Version::parse(image.rsplit_once(':')?.1)
+    })
 }
 
 /// What a `settings.yaml` says.

@@ -111,6 +111,16 @@ fn a_live_argocd_cm_decides_the_settings() {
 }
 
 #[test]
+fn the_version_is_that_of_the_live_controller_where_nothing_states_it() {
+    let mut controller = object("apps/v1", "StatefulSet", "gitops", "argocd-application-controller");
+    controller["metadata"]["labels"] = json!({"app.kubernetes.io/part-of": "argocd"});
+    controller["spec"] = json!({"template": {"spec": {"containers": [{"image": "registry.test:5000/argocd:v2.14.3@sha256:0"}]}}});
+    let state = state(&[controller]);
+    assert_eq!(state.settings().known_version.map(|version| version.to_string()).as_deref(), Some("2.14"));
+    assert_eq!((state.settings().tracking.method, state.settings().namespace.as_str()), (TrackingMethod::Label, "gitops"));
+}
+
+#[test]
 fn children_are_found_by_uid_and_not_by_a_namesake_with_another_uid() {
     let deployment = object("apps/v1", "Deployment", "shop", "web");
     let child = owned(object("apps/v1", "ReplicaSet", "shop", "web-1"), &deployment);

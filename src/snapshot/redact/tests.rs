@@ -106,3 +106,21 @@ fn what_holds_no_secret_stays_as_it_is() {
     assert!(!redact(&mut object));
     assert_eq!(object, before);
 }
+
+#[test]
+fn the_quick_look_passes_over_harmless_environments() {
+    let pod = |env: Value| json!({"kind": "Pod", "spec": {"containers": [{"name": "token", "env": [env]}]}}).to_string();
+    assert!(!may_hold_secrets(pod(json!({"name": "LOG_LEVEL", "value": "info"})).as_bytes()));
+    assert!(!may_hold_secrets(pod(json!({"name": "API_TOKEN", "valueFrom": {"secretKeyRef": {"name": "s"}}})).as_bytes()));
+    assert!(may_hold_secrets(pod(json!({"value": "x", "name": "API_TOKEN"})).as_bytes()));
+    assert!(may_hold_secrets(pod(json!({"name": "URL", "value": "redis://:pw@cache"})).as_bytes()));
+}
+
+proptest::proptest! {
+    #[test]
+    fn the_quick_look_never_misses_an_environment_variable_that_is_redacted(name in "[A-Za-z_.-]{0,12}(PASSWORD|Token|key|_url|)", value in "[a-z:/@ ]{0,20}") {
+        let mut pod = json!({"kind": "Pod", "spec": {"containers": [{"env": [{"name": name, "value": value}]}]}});
+        let looked = may_hold_secrets(pod.to_string().as_bytes());
+        proptest::prop_assert!(looked || !redact(&mut pod));
+    }
+}
