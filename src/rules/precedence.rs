@@ -55,7 +55,7 @@ pub(super) fn keep_most_exact(findings: &mut Vec<Finding>) {
     findings.retain(|finding| {
         let Some(winners) = finding.resource.as_ref().and_then(|resource| spoken.get_mut(resource)) else { return true };
         let mut stays = true;
-        for (winner, losers) in TABLE.iter().filter(|(_, losers)| losers.contains(&&*finding.rule)) {
+        for (winner, _) in TABLE.iter().filter(|(_, losers)| losers.contains(&&*finding.rule)) {
             if let Some(severity) = winners.get_mut(winner) {
                 *severity = finding.severity.max(*severity);
                 stays = false;

@@ -7,10 +7,10 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The URL under which the repositories of fixtures are known.
-pub const REPOSITORY_URL: &str = "https://git.example.test/platform/fleet.git";
+pub(crate) const REPOSITORY_URL: &str = "https://git.example.test/platform/fleet.git";
 
 /// A repository whose branch `main` holds `base` and whose branch `change`, checked out, holds `head`.
-pub fn lay_out(base: &Path, head: &Path) -> TempDir {
+pub(crate) fn lay_out(base: &Path, head: &Path) -> TempDir {
     let repository = TempDir::new().unwrap();
     git(repository.path(), &["init", "--quiet", "--initial-branch=main"]);
     copy(base, repository.path());
@@ -23,13 +23,13 @@ pub fn lay_out(base: &Path, head: &Path) -> TempDir {
 }
 
 /// Commits everything.
-pub fn commit(repository: &Path, message: &str) {
+pub(crate) fn commit(repository: &Path, message: &str) {
     git(repository, &["add", "--all"]);
     git(repository, &["commit", "--quiet", "--allow-empty", "--message", message]);
 }
 
 /// Runs git in a repository.
-pub fn git(repository: &Path, arguments: &[&str]) {
+pub(crate) fn git(repository: &Path, arguments: &[&str]) {
     let output = Command::new("git")
         .args(["-c", "user.name=Test", "-c", "user.email=test@example.test", "-c", "commit.gpgsign=false", "-c", "gc.auto=0"])
         .args(arguments)
@@ -57,7 +57,7 @@ fn clear(repository: &Path) {
 }
 
 /// Copies the content of a folder, links as links.
-pub fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     if !from.is_dir() {
         return;
     }
