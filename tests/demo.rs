@@ -1,5 +1,7 @@
 //! Runs `presync demo` and holds what it lays out, and what it says, to the lesson that it tells.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of a test that cannot go on fails the test")]
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
