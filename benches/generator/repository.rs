@@ -13,11 +13,12 @@ const README: &str = "# Fleet\n\nGenerated. `bootstrap/root.yaml` is applied by 
 
 /// Removes an earlier fleet; refuses a folder in which anything else lies.
 pub(super) fn clear(root: &Path) -> Result<()> {
-    match fs::read_dir(root) {
+    let mut entries = match fs::read_dir(root) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error.into()),
-        Ok(mut entries) if entries.next().is_none() => return Ok(()),
-        Ok(_) => {}
+        entries => entries?,
+    };
+    if entries.next().is_none() {
+        return Ok(());
     }
     if !fs::read_to_string(root.join("README.md")).is_ok_and(|text| text == README) {
         return Err(format!("{} holds something else than a generated fleet", root.display()).into());
