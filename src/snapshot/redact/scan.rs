@@ -85,7 +85,7 @@ impl<'de> Visitor<'de> for FoundVisitor {
             secret |= found.secret;
             match &*key.0 {
                 "name" => names.push(found.text),
-                "value" => has_value = true,
+                "value" | "string" | "array" | "map" => has_value = true,
                 _ => {}
             }
         }
