@@ -89,14 +89,14 @@ struct Loading {
 
 /// A file, understood.
 enum File {
-    Snapshot(String, Contents),
+    Snapshot(String, Box<Contents>),
     Objects(Vec<Batch>),
 }
 
 impl Loading {
     fn add_file(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), SnapshotError> {
         match understand(name, bytes)? {
-            File::Snapshot(name, contents) => self.add_snapshot(&name, contents),
+            File::Snapshot(name, contents) => self.add_snapshot(&name, *contents),
             File::Objects(batches)
                 if batches.iter().all(|batch| batch.items.is_empty()) && batches.iter().any(|batch| !batch.left_out.is_empty()) =>
             {
@@ -121,7 +121,7 @@ impl Loading {
         let mut objects = Vec::new();
         for file in understood {
             match file {
-                File::Snapshot(name, contents) => self.add_snapshot(&name, contents),
+                File::Snapshot(name, contents) => self.add_snapshot(&name, *contents),
                 File::Objects(batches) => objects.extend(batches),
             }
         }
@@ -211,7 +211,7 @@ impl Loading {
 
 fn understand(name: &str, bytes: Vec<u8>) -> Result<File, SnapshotError> {
     if file::is_snapshot(&bytes) {
-        return file::read(name, bytes).map(|contents| File::Snapshot(name.to_owned(), contents));
+        return file::read(name, bytes).map(|contents| File::Snapshot(name.to_owned(), Box::new(contents)));
     }
     if SNAPSHOT_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
         let why = "it does not start as a snapshot does".to_owned();

@@ -19,12 +19,14 @@ const PLAIN_START: &[u8] = br#"{"kind":"presync/Snapshot","#;
 /// The most that a snapshot may hold, uncompressed. A larger one would not fit into memory.
 const MAX_BYTES: u64 = 8 << 30;
 
+/// Cluster of an object, and its place in the text.
+pub(in crate::snapshot) type Placed = (Arc<str>, Range<usize>);
+
 /// A snapshot file that was proved whole.
 pub(in crate::snapshot) struct Contents {
     pub(in crate::snapshot) header: Header,
     pub(in crate::snapshot) text: Arc<Vec<u8>>,
-    /// Cluster and place of each object.
-    pub(in crate::snapshot) objects: Vec<(Arc<str>, Range<usize>)>,
+    pub(in crate::snapshot) objects: Vec<Placed>,
     pub(in crate::snapshot) digest: String,
 }
 
@@ -92,7 +94,7 @@ fn split(text: &[u8]) -> Option<Lines<'_>> {
 }
 
 /// Whether objects stand in the order of cluster and key.
-fn is_sorted(text: &[u8], objects: &[(Arc<str>, Range<usize>)]) -> bool {
+fn is_sorted(text: &[u8], objects: &[Placed]) -> bool {
     let key = |range: &Range<usize>| {
         let peek = Peek::text(text.get(range.clone()).unwrap_or_default()).unwrap_or_default();
         let metadata = &peek.metadata;
@@ -102,7 +104,7 @@ fn is_sorted(text: &[u8], objects: &[(Arc<str>, Range<usize>)]) -> bool {
 }
 
 /// The objects of lines in exactly the form that is written.
-fn objects(text: &[u8], body: Range<usize>) -> Option<Vec<(Arc<str>, Range<usize>)>> {
+fn objects(text: &[u8], body: Range<usize>) -> Option<Vec<Placed>> {
     let mut objects = Vec::new();
     let mut cluster: (&[u8], Arc<str>) = (b"", "".into());
     let field = memmem::Finder::new(br#","object":"#);
