@@ -7,6 +7,7 @@ pub mod filter;
 pub mod hook;
 pub mod names;
 pub mod options;
+pub(crate) mod pattern;
 pub mod project;
 pub mod settings;
 pub mod tracking;

@@ -24,6 +24,7 @@ mod tree;
 pub mod url;
 mod worktree;
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -85,6 +86,24 @@ impl Repository {
     #[must_use]
     pub fn is_shallow(&self) -> bool {
         self.local().is_shallow().unwrap_or(false)
+    }
+
+    /// Runs something with the handle that this thread keeps: making one costs more than reading a small file with it.
+    fn with_local<T>(&self, run: impl FnOnce(&gix::Repository) -> T) -> T {
+        thread_local! {
+            static KEPT: RefCell<Option<(Arc<gix::ThreadSafeRepository>, gix::Repository)>> = const { RefCell::new(None) };
+        }
+        KEPT.with(|kept| match kept.try_borrow_mut() {
+            Ok(mut kept) => {
+                let fits = kept.as_ref().is_some_and(|(shared, _)| Arc::ptr_eq(shared, &self.shared));
+                if !fits {
+                    *kept = None;
+                }
+                run(&kept.get_or_insert_with(|| (Arc::clone(&self.shared), self.local())).1)
+            }
+            // The thread is already inside of such a call.
+            Err(_) => run(&self.local()),
+        })
     }
 
     /// A handle for the current thread.

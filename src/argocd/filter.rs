@@ -1,27 +1,27 @@
 //! Which kinds Argo CD does not look at: built-in exclusions, `resource.exclusions` and `resource.inclusions`.
 
-use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 
+use super::pattern::Pattern;
 use super::version::Version;
 
 /// One entry of `resource.exclusions` or `resource.inclusions`. An empty list matches everything.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Entry {
-    api_groups: Vec<String>,
+    api_groups: Vec<Pattern>,
     kinds: Vec<String>,
-    clusters: Vec<String>,
+    clusters: Vec<Pattern>,
 }
 
 impl Entry {
     fn covers_cluster(&self, cluster: &str) -> bool {
-        self.clusters.is_empty() || self.clusters.iter().any(|pattern| glob_matches(pattern, cluster))
+        self.clusters.is_empty() || self.clusters.iter().any(|pattern| pattern.matches(cluster))
     }
 
     fn matches(&self, group: &str, kind: &str, cluster: &str) -> bool {
-        (self.api_groups.is_empty() || self.api_groups.iter().any(|pattern| glob_matches(pattern, group)))
-            && (self.kinds.is_empty() || self.kinds.iter().any(|one| one == "*" || one == kind))
+        (self.kinds.is_empty() || self.kinds.iter().any(|one| one == "*" || one == kind))
+            && (self.api_groups.is_empty() || self.api_groups.iter().any(|pattern| pattern.matches(group)))
             && self.covers_cluster(cluster)
     }
 }
@@ -29,18 +29,12 @@ impl Entry {
 /// Decides which kinds of which cluster Argo CD manages.
 ///
 /// Source: Argo CD `util/settings/resources_filter.go:IsExcludedResource`.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResourceFilter {
     exclusions: Vec<Entry>,
     inclusions: Vec<Entry>,
     /// What could not be read, in words.
     pub problems: Vec<String>,
-}
-
-impl PartialEq for ResourceFilter {
-    fn eq(&self, other: &Self) -> bool {
-        format!("{self:?}") == format!("{other:?}")
-    }
 }
 
 impl ResourceFilter {
@@ -114,35 +108,11 @@ fn shipped_exclusions() -> Vec<Entry> {
     table
         .into_iter()
         .map(|(groups, kinds)| Entry {
-            api_groups: groups.iter().map(|&text| text.to_owned()).collect(),
+            api_groups: groups.iter().map(|&text| Pattern::new(text)).collect(),
             kinds: kinds.iter().map(|&text| text.to_owned()).collect(),
             clusters: Vec::new(),
         })
         .collect()
-}
-
-/// Argo CD's globs without separators: `*` spans everything. A pattern that does not compile matches nothing.
-pub(crate) fn glob_matches(pattern: &str, text: &str) -> bool {
-    pattern == "*" || pattern == text || glob(pattern).is_some_and(|glob| glob.is_match(text))
-}
-
-/// Compiles a glob as Argo CD's library (gobwas/glob, no separators) reads it; `None` where it does not compile.
-///
-/// Source: Argo CD `util/glob/glob.go`. `globset` gives `**` a meaning of its own, so runs of `*` become one.
-pub(crate) fn glob(pattern: &str) -> Option<GlobMatcher> {
-    let mut single = String::with_capacity(pattern.len());
-    for character in pattern.chars() {
-        if !(character == '*' && single.ends_with('*')) {
-            single.push(character);
-        }
-    }
-    GlobBuilder::new(&single)
-        .literal_separator(false)
-        .backslash_escape(true)
-        .empty_alternates(true)
-        .build()
-        .ok()
-        .map(|glob| glob.compile_matcher())
 }
 
 #[cfg(test)]
@@ -173,12 +143,5 @@ mod tests {
         assert!(!filter.excludes("apps", "Deployment", "https://a.test"));
         assert!(filter.excludes("", "ConfigMap", "https://a.test"));
         assert!(!filter.excludes("", "ConfigMap", "https://b.test"));
-    }
-
-    #[test]
-    fn globs_span_separators_and_know_alternatives() {
-        assert!(glob_matches("*.example.{com,org}", "a/b.example.org"));
-        assert!(glob_matches("**", "a/b"));
-        assert!(!glob_matches("e[[a*", "e[[ab"));
     }
 }

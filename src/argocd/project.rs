@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::filter::glob_matches;
 use super::names::GROUP;
+use super::pattern::Pattern;
 use crate::manifest::{key, metadata_str};
 
 /// The parts of an AppProject that permit or deny.
@@ -22,30 +22,53 @@ pub struct Project {
     cluster_resource_blacklist: Option<Vec<Kind>>,
     namespace_resource_whitelist: Option<Vec<Kind>>,
     namespace_resource_blacklist: Option<Vec<Kind>>,
-    source_namespaces: Option<Vec<String>>,
+    source_namespaces: Option<Vec<Pattern>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 struct Entry {
-    server: String,
-    name: String,
-    namespace: String,
+    server: Permission,
+    name: Permission,
+    namespace: Permission,
+}
+
+/// A pattern that permits, or with a leading `!` denies.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(from = "String")]
+struct Permission {
+    denies: bool,
+    pattern: Pattern,
+}
+
+impl From<String> for Permission {
+    fn from(text: String) -> Self {
+        match text.strip_prefix('!') {
+            Some(denied) => Self { denies: true, pattern: Pattern::new(denied) },
+            None => Self { denies: false, pattern: Pattern::new(&text) },
+        }
+    }
+}
+
+impl Permission {
+    fn matches(&self, text: &str) -> bool {
+        self.pattern.matches(text) != self.denies
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 struct Kind {
-    group: String,
-    kind: String,
-    name: String,
+    group: Pattern,
+    kind: Pattern,
+    name: Pattern,
 }
 
 impl Kind {
     fn covers(&self, group: &str, kind: &str, name: Option<&str>) -> bool {
-        glob_matches(&self.group, group)
-            && glob_matches(&self.kind, kind)
-            && name.is_none_or(|name| self.name.is_empty() || glob_matches(&self.name, name))
+        self.group.matches(group)
+            && self.kind.matches(kind)
+            && name.is_none_or(|name| self.name.text().is_empty() || self.name.matches(name))
     }
 }
 
@@ -84,14 +107,14 @@ impl Project {
     pub fn permits_destination(&self, server: &str, name: &str, namespace: &str) -> bool {
         let mut any = false;
         for entry in self.destinations.iter().flatten() {
-            let by_name = !name.is_empty() && matches_or_denies(&entry.name, name);
-            let by_server = !server.is_empty() && matches_or_denies(&entry.server, server);
-            let by_namespace = matches_or_denies(&entry.namespace, namespace);
+            let by_name = !name.is_empty() && entry.name.matches(name);
+            let by_server = !server.is_empty() && entry.server.matches(server);
+            let by_namespace = entry.namespace.matches(namespace);
             if (by_server || by_name) && by_namespace {
                 any = true;
-            } else if (!by_name && is_deny(&entry.name))
-                || (!by_server && is_deny(&entry.server) && by_namespace)
-                || (!by_namespace && is_deny(&entry.namespace) && by_server)
+            } else if (!by_name && entry.name.denies)
+                || (!by_server && entry.server.denies && by_namespace)
+                || (!by_namespace && entry.namespace.denies && by_server)
             {
                 return false;
             }
@@ -103,9 +126,9 @@ impl Project {
     ///
     /// Source: `IsAppNamespacePermitted`; a pattern in slashes is a regular expression.
     pub fn permits_application_namespace(&self, namespace: &str) -> bool {
-        let matches = |pattern: &String| match pattern.strip_prefix('/').and_then(|pattern| pattern.strip_suffix('/')) {
+        let matches = |pattern: &Pattern| match pattern.text().strip_prefix('/').and_then(|pattern| pattern.strip_suffix('/')) {
             Some(expression) => regex::Regex::new(expression).is_ok_and(|expression| expression.is_match(namespace)),
-            None => glob_matches(pattern, namespace),
+            None => pattern.matches(namespace),
         };
         self.source_namespaces.iter().flatten().any(matches)
     }
@@ -133,13 +156,6 @@ impl Project {
 
 fn is_deny(pattern: &str) -> bool {
     pattern.starts_with('!')
-}
-
-fn matches_or_denies(pattern: &str, text: &str) -> bool {
-    match pattern.strip_prefix('!') {
-        Some(denied) => !glob_matches(denied, text),
-        None => glob_matches(pattern, text),
-    }
 }
 
 /// Source: Argo CD `util/git/git.go:NormalizeGitURL`.

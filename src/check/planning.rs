@@ -17,7 +17,7 @@ use crate::finding::Unjudged;
 use crate::inventory::Entry;
 use crate::manifest::{Manifest, Origin, ResourceKey, Side};
 use crate::plan::application::{self, Input};
-use crate::plan::{Action, AppChange, Change, Condition, SyncMode, SyncPlan, World, deletion, dependents};
+use crate::plan::{Action, AppChange, Change, Condition, Dependent, SyncMode, SyncPlan, World, deletion, dependents};
 use crate::render::{RenderError, Rendered};
 use crate::rules::{DuplicateKey, FailurePlace, RenderFailure};
 use crate::snapshot::{AssumedObject, LiveState, Scope};
@@ -42,17 +42,17 @@ struct Candidate<'a> {
     entry: &'a Entry,
     /// The change touches a file under one of its paths.
     touched: bool,
-    base: Option<Side1>,
-    head: Option<Side1>,
+    base: Option<SideRender>,
+    head: Option<SideRender>,
 }
 
 /// An Application and its render at one side.
-struct Side1 {
+struct SideRender {
     application: Arc<Application>,
     render: Render,
 }
 
-impl Side1 {
+impl SideRender {
     fn manifests(&self) -> &[Arc<Manifest>] {
         match &self.render {
             Render::Done(rendered) => &rendered.manifests,
@@ -137,7 +137,7 @@ fn candidates<'a>(discovered: &'a Discovered, sources: &Sources<'_>, all: bool) 
                 return None;
             }
             let render = |application: Option<Arc<Application>>, side: Side| {
-                application.map(|application| Side1 { render: sources.render(&application, side), application })
+                application.map(|application| SideRender { render: sources.render(&application, side), application })
             };
             Some(Candidate { entry, touched, base: render(base, Side::Base), head: render(head, Side::Head) })
         })
@@ -151,7 +151,7 @@ fn custom_definitions(candidates: &[Candidate<'_>], side: Side) -> Vec<Arc<Manif
         Side::Head => candidate.head.as_ref(),
     });
     of_side
-        .flat_map(Side1::manifests)
+        .flat_map(SideRender::manifests)
         .filter(|manifest| manifest.key.is("apiextensions.k8s.io", "CustomResourceDefinition"))
         .map(Arc::clone)
         .collect()
@@ -182,7 +182,8 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
         return One { unjudged: vec![Unjudged { application: Some(id), what: "Application in a file".to_owned(), why }], ..One::default() };
     }
     let origin = entry.definition().map(|definition| definition.manifest.origin.clone());
-    let rendered_at_base = candidate.base.as_ref().map(Side1::manifests).unwrap_or_default();
+    // Where nothing differs, the two sides are one.
+    let rendered_at_base = if affected { candidate.base.as_ref().map(SideRender::manifests).unwrap_or_default() } else { head.manifests() };
     let input = Input {
         application: Arc::clone(&head.application),
         origin,
@@ -194,12 +195,12 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
     let mut plan = match &head.render {
         Render::Done(rendered) => {
             let plan = application::plan(&input, head_world);
-            one.duplicate_keys = duplicate_keys(&id, rendered, candidate.base.as_ref().and_then(Side1::rendered), &plan);
+            one.duplicate_keys = duplicate_keys(&id, rendered, candidate.base.as_ref().and_then(SideRender::rendered), &plan);
             plan
         }
         Render::Failed(error) => {
             let introduced =
-                !matches!(&candidate.base, Some(Side1 { render: Render::Failed(before), .. }) if before.message == error.message);
+                !matches!(&candidate.base, Some(SideRender { render: Render::Failed(before), .. }) if before.message == error.message);
             one.failure = Some(failure(&id, &head.application, error, introduced, head_world));
             let server = head_world.server(&head.application.spec.destination).unwrap_or_default();
             application::stopped(&input, server, head_world, SyncMode::Error, error.message.clone(), Vec::new())
@@ -215,11 +216,18 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
             return one;
         }
     };
+    if !affected {
+        finish_unchanged(&mut plan, head_world);
+        plan.change = app_change(entry);
+        one.plan = Some(plan);
+        return one;
+    }
     let base_plan = candidate.base.as_ref().filter(|base| base.rendered().is_some()).map(|base| {
         let input = Input {
             application: Arc::clone(&base.application),
             origin: None,
             rendered: base.manifests(),
+            // The same slice: base is its own base.
             rendered_at_base: base.manifests(),
             previous_server: None,
         };
@@ -335,11 +343,23 @@ fn finish(plan: &mut SyncPlan, base_plan: Option<&SyncPlan>, candidate: &Candida
             Some(same) => same.action != change.action || !same_target(same, change),
             None => true,
         };
-        if change.action == Action::Prune
-            && let Some(live) = &change.live
-        {
-            change.cascade = dependents::of(live, world.live);
-        }
+        change.cascade = cascade(change, world);
+    }
+}
+
+/// The same for an Application of which nothing differs: nothing is introduced, and every target stood in Git before.
+fn finish_unchanged(plan: &mut SyncPlan, world: &World<'_>) {
+    for change in &mut plan.changes {
+        change.base = change.target.clone();
+        change.cascade = cascade(change, world);
+    }
+}
+
+/// What goes along with a pruned object.
+fn cascade(change: &Change, world: &World<'_>) -> Vec<Dependent> {
+    match &change.live {
+        Some(live) if change.action == Action::Prune => dependents::of(live, world.live),
+        _ => Vec::new(),
     }
 }
 

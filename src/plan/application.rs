@@ -60,7 +60,7 @@ pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
         let problem = format!("{} has no namespace and the Application's destination gives none", object.key.named());
         return stopped(input, server, world, SyncMode::Refused, problem, targets.conditions);
     }
-    let base = base_targets(input, world, &server);
+    let base = base_targets(input, &targets, world, &server);
     Planner { input, world, server, targets, base, ignore: world.ignore_rules(&input.application) }.plan()
 }
 
@@ -124,9 +124,10 @@ pub fn normalised(input: &Input<'_>, rendered: &[Arc<Manifest>], world: &World<'
 }
 
 /// What Git rendered before the change, under the keys that it has at this destination.
-fn base_targets(input: &Input<'_>, world: &World<'_>, server: &str) -> HashMap<ResourceKey, Arc<Manifest>> {
-    let before = normalised(input, input.rendered_at_base, world, server);
-    before.manifests.into_iter().map(|manifest| (manifest.key.clone(), manifest)).collect()
+fn base_targets(input: &Input<'_>, targets: &Targets, world: &World<'_>, server: &str) -> HashMap<ResourceKey, Arc<Manifest>> {
+    let same = std::ptr::eq(input.rendered, input.rendered_at_base);
+    let before = if same { targets.manifests.clone() } else { normalised(input, input.rendered_at_base, world, server).manifests };
+    before.into_iter().map(|manifest| (manifest.key.clone(), manifest)).collect()
 }
 
 struct Planner<'a> {
@@ -296,13 +297,7 @@ impl Planner<'_> {
     /// Why the sync is refused before anything is applied, with the remark that rules read.
     ///
     /// Source: Argo CD `gitops-engine/pkg/sync/sync_context.go:getSyncTasks` (discovery and permission) and `controller/sync.go:SyncAppState`.
-    fn refusal(
-        &self,
-        compared: &[Compared],
-        hooks: &[Hook],
-        conditions: &[Condition],
-        runs: bool,
-    ) -> Option<(String, Option<Condition>)> {
+    fn refusal(&self, compared: &[Compared], hooks: &[Hook], conditions: &[Condition], runs: bool) -> Option<(String, Option<Condition>)> {
         if !runs {
             return None;
         }

@@ -16,8 +16,9 @@ pub fn applied(original: &Value, target: &Value, live: &Value) -> Value {
         (Value::Object(target), Value::Object(live)) => {
             let nothing = Map::new();
             let original = original.as_object().unwrap_or(&nothing);
-            let mut result = live.clone();
-            result.retain(|name, _| target.get(name).is_some_and(|value| !value.is_null()) || !original.contains_key(name));
+            let wanted = |name: &str| target.get(name).filter(|value| !value.is_null());
+            let kept = live.iter().filter(|(name, _)| wanted(name).is_none() && !original.contains_key(*name));
+            let mut result: Map<String, Value> = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
             for (name, value) in target.iter().filter(|(_, value)| !value.is_null()) {
                 let before = original.get(name).unwrap_or(&Value::Null);
                 let merged = match live.get(name) {

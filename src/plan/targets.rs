@@ -96,26 +96,26 @@ fn place(manifest: &Manifest, frame: &Frame<'_>) -> Manifest {
     let mut key = manifest.key.clone();
     let mut object = Value::clone(&manifest.object);
     let is_crd = key.is("apiextensions.k8s.io", "CustomResourceDefinition");
-    let or_destination = |namespace: &str| if namespace.is_empty() { frame.namespace.to_owned() } else { namespace.to_owned() };
-    if !is_crd {
-        tracking.mark(&mut object, frame.instance, &key, &or_destination(&key.namespace));
-    }
     let cluster_scoped = (frame.scope)(&key.group, &key.kind) == Some(Scope::Cluster);
     let namespace = match (cluster_scoped, key.namespace.is_empty()) {
-        (true, false) => Some(String::new()),
-        (false, true) if !frame.namespace.is_empty() => Some(frame.namespace.to_owned()),
+        (true, false) => Some(""),
+        (false, true) if !frame.namespace.is_empty() => Some(frame.namespace),
         _ => None,
     };
     if let Some(namespace) = namespace {
-        key = key.in_namespace(&namespace);
+        key = key.in_namespace(namespace);
         if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             if namespace.is_empty() {
                 metadata.remove("namespace");
             } else {
-                metadata.insert("namespace".to_owned(), Value::String(namespace.clone()));
+                metadata.insert("namespace".to_owned(), Value::String(namespace.to_owned()));
             }
         }
-        tracking.mark(&mut object, frame.instance, &key, &or_destination(&namespace));
+    }
+    // A CustomResourceDefinition carries no tracking, unless its namespace was mended: that writes it on everything.
+    if !is_crd || namespace.is_some() {
+        let own = if key.namespace.is_empty() { frame.namespace } else { &key.namespace };
+        tracking.mark(&mut object, frame.instance, &key, own);
     }
     Manifest { key, object: Arc::new(object), origin: manifest.origin.clone() }
 }

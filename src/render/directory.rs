@@ -4,12 +4,11 @@
 
 use std::sync::Arc;
 
-use globset::GlobMatcher;
 use serde_json::Value;
 
 use super::{Duplicate, RenderError, Rendered};
 use crate::argocd::application::Directory;
-use crate::argocd::filter::glob;
+use crate::argocd::pattern::Pattern;
 use crate::manifest::{Manifest, Origin, Side};
 use crate::repo::{Entry, EntryKind, Format, LinkError, LinkTarget, ParsedFile, Parser, Tree};
 
@@ -20,14 +19,14 @@ pub const MAX_COMBINED_BYTES: u64 = 10_000_000;
 pub struct Selection {
     recurse: bool,
     any_extension: bool,
-    include: Option<Option<GlobMatcher>>,
-    exclude: Option<Option<GlobMatcher>>,
+    include: Option<Pattern>,
+    exclude: Option<Pattern>,
 }
 
 impl Selection {
     /// The selection of a source's directory settings.
     pub fn new(settings: Option<&Directory>) -> Self {
-        let pattern = |text: &str| (!text.is_empty()).then(|| glob(text));
+        let pattern = |text: &str| (!text.is_empty()).then(|| Pattern::new(text));
         Self {
             recurse: settings.is_some_and(|settings| settings.recurse),
             any_extension: settings.is_some_and(|settings| settings.disable_extension_filter),
@@ -41,11 +40,10 @@ impl Selection {
     /// Source: Argo CD `reposerver/repository/repository.go:getPotentiallyValidManifestFile`.
     pub fn takes(&self, relative: &str) -> bool {
         let name = relative.rsplit('/').next().unwrap_or(relative);
-        let matches = |pattern: &Option<GlobMatcher>| pattern.as_ref().is_some_and(|pattern| pattern.is_match(relative));
         (self.recurse || !relative.contains('/'))
             && (self.any_extension || [".yaml", ".yml", ".json", ".jsonnet"].iter().any(|extension| name.ends_with(extension)))
-            && !self.exclude.as_ref().is_some_and(matches)
-            && self.include.as_ref().is_none_or(matches)
+            && !self.exclude.as_ref().is_some_and(|pattern| pattern.matches(relative))
+            && self.include.as_ref().is_none_or(|pattern| pattern.matches(relative))
     }
 }
 
@@ -80,7 +78,7 @@ pub fn render(settings: Option<&Directory>, tree: &Tree, path: &str, side: Side,
         if parsed.skipped {
             continue;
         }
-        combined = combined.saturating_add(tree.size(&file.entry).map_err(unreadable)?);
+        combined = combined.saturating_add(parsed.bytes);
         if combined > MAX_COMBINED_BYTES {
             return Err(RenderError::new(
                 "render-failed",

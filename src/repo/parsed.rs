@@ -49,6 +49,8 @@ pub struct DocumentPlace {
 /// What a file holds.
 #[derive(Clone, Debug)]
 pub struct ParsedFile {
+    /// Its size.
+    pub bytes: u64,
     /// Its documents.
     pub documents: Vec<DocumentPlace>,
     /// Its objects in order, lists expanded.
@@ -96,6 +98,7 @@ impl Parser {
 
 fn parse(bytes: &[u8], format: Format, skip_mark: &str) -> ParsedFile {
     let mut file = ParsedFile {
+        bytes: bytes.len() as u64,
         documents: Vec::new(),
         objects: Vec::new(),
         error: None,

@@ -195,14 +195,15 @@ impl Tree {
     }
 
     fn read_object(&self, entry: &Entry) -> Result<Arc<[u8]>, RepoError> {
-        let repo = self.inner.repository.local();
-        let what = || format!("the contents of `{}` in {}", entry.path, self.revision());
-        let failed = |source| self.inner.repository.missing_or_git(&repo, what(), source);
-        let size = repo.find_header(entry.id.0).map_err(failed)?.size();
-        if size > READ_LIMIT {
-            return Err(RepoError::TooLarge { path: entry.path.to_string(), size, limit: READ_LIMIT });
-        }
-        Ok(repo.find_blob(entry.id.0).map_err(failed)?.detach().data.into())
+        self.inner.repository.with_local(|repo| {
+            let what = || format!("the contents of `{}` in {}", entry.path, self.revision());
+            let failed = |source| self.inner.repository.missing_or_git(repo, what(), source);
+            let size = repo.find_header(entry.id.0).map_err(failed)?.size();
+            if size > READ_LIMIT {
+                return Err(RepoError::TooLarge { path: entry.path.to_string(), size, limit: READ_LIMIT });
+            }
+            Ok(repo.find_blob(entry.id.0).map_err(failed)?.detach().data.into())
+        })
     }
 
     /// The size of an entry's contents in bytes, without reading them where that can be avoided.

@@ -9,7 +9,7 @@ mod settings;
 
 use std::collections::BTreeMap;
 
-use globset::{GlobBuilder, GlobMatcher};
+use crate::argocd::pattern::Pattern;
 use serde_json::Value;
 
 use super::normalize::{KnownTypeField, group_kind};
@@ -72,33 +72,6 @@ enum Removal {
     /// Tokens of a JSON pointer.
     Pointer(Vec<String>),
     Jq(PathExpression),
-}
-
-/// A glob over a group or kind, where `*` spans everything (gobwas without separators).
-#[derive(Debug)]
-enum Pattern {
-    Exact(String),
-    Glob(GlobMatcher),
-    /// Argo CD logs a pattern that does not compile and never matches it.
-    Broken,
-}
-
-impl Pattern {
-    fn new(text: &str) -> Pattern {
-        if !text.contains(['*', '?', '[', '{', '\\']) {
-            return Pattern::Exact(text.to_owned());
-        }
-        let glob = GlobBuilder::new(text).literal_separator(false).backslash_escape(true).build();
-        glob.map_or(Pattern::Broken, |glob| Pattern::Glob(glob.compile_matcher()))
-    }
-
-    fn matches(&self, text: &str) -> bool {
-        match self {
-            Pattern::Exact(own) => own == text,
-            Pattern::Glob(glob) => glob.is_match(text),
-            Pattern::Broken => false,
-        }
-    }
 }
 
 /// Group, kind, namespace and name of an object, as rules look at them.
