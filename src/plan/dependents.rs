@@ -38,7 +38,8 @@ impl Collector<'_> {
         while let Some(object) = pending.pop() {
             let key = &object.key;
             let mut next: Vec<(Arc<LiveObject>, &'static str)> = Vec::new();
-            next.extend(live.owned_by(&object.cluster, &object).map(|owned| (Arc::clone(owned), "owned by it")));
+            let owned = live.owned_by(&object.cluster, &object).filter(|owned| !is_kept_claim(key, owned));
+            next.extend(owned.map(|owned| (Arc::clone(owned), "owned by it")));
             if key.is("", "Namespace") {
                 next.extend(live.in_namespace(&object.cluster, &key.name).map(|held| (Arc::clone(held), "in the namespace")));
             }
@@ -64,6 +65,12 @@ impl Collector<'_> {
             }
         }
     }
+}
+
+/// Whether an object is a claim that a StatefulSet made from a template and does not take along. With
+/// `persistentVolumeClaimRetentionPolicy` Kubernetes writes an owner reference; without one the owner is only inferred.
+fn is_kept_claim(owner: &ResourceKey, owned: &LiveObject) -> bool {
+    owner.is("apps", "StatefulSet") && owned.key.is("", "PersistentVolumeClaim") && owned.owners.iter().all(|owner| owner.inferred)
 }
 
 /// Objects that Kubernetes itself puts into every namespace.
