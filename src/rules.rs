@@ -14,6 +14,7 @@ mod judge;
 mod pages;
 mod precedence;
 mod set;
+pub mod suppress;
 
 mod app_renders_nothing;
 mod application_renamed;

@@ -172,14 +172,14 @@ fn compare_findings(expected: &Expected, outcome: &Outcome) -> String {
             None => problems.push_str(&format!("  no finding {finding:?}\n")),
         }
     }
-    for (found, used) in outcome.findings.iter().zip(used) {
+    for (found, used) in outcome.findings.iter().zip(used).filter(|(found, _)| found.suppressed.is_none()) {
         let tolerated = !named.contains(&*found.rule) && (found.severity == Severity::Info || &*found.rule == "pvc-unprotected");
         if !used && (!tolerated || expected.absent.iter().any(|rule| *rule == *found.rule)) {
             let resource = found.resource.as_ref().map(ToString::to_string).unwrap_or_default();
             problems.push_str(&format!("  unexpected {} [{}] {resource}: {}\n", found.severity.as_str(), found.rule, found.message));
         }
     }
-    let fails = outcome.findings.iter().any(|finding| finding.severity == Severity::Error);
+    let fails = outcome.findings.iter().any(|finding| finding.severity == Severity::Error && finding.suppressed.is_none());
     if let Some(exit) = expected.exit.filter(|exit| *exit != u8::from(fails)) {
         problems.push_str(&format!("  exit is {}, not {exit}\n", u8::from(fails)));
     }

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use super::Outcome;
 use super::revisions::Revisions;
-use crate::finding::{Location, Place};
+use crate::finding::{Finding, Location, Place, Suppression};
 use crate::manifest::reader;
 use crate::manifest::span::{line_column, locate_nearest};
 use crate::manifest::{Pointer, Side};
+use crate::rules::suppress::reason_in_comment;
 
 /// Fills in the locations of all findings.
 pub(super) fn locate(outcome: &mut Outcome, revisions: &Revisions) {
@@ -26,8 +27,26 @@ pub(super) fn locate(outcome: &mut Outcome, revisions: &Revisions) {
             Some(location(place, texts.get(&key)?))
         });
         finding.locations.extend(found);
+        if finding.suppressed.is_none() {
+            finding.suppressed = commented(finding, &texts, revisions);
+        }
     }
     outcome.texts = texts;
+}
+
+/// The waiver in a comment on the reported line or the line above. One that the change itself adds does not count.
+fn commented(finding: &Finding, texts: &BTreeMap<(Side, Arc<str>), Arc<str>>, revisions: &Revisions) -> Option<Suppression> {
+    let location = finding.locations.first()?;
+    let text = texts.get(&(location.side, Arc::clone(&location.path)))?;
+    let line = usize::try_from(location.line).ok()?.checked_sub(1)?;
+    let near = text.lines().skip(line.saturating_sub(1)).take(if line == 0 { 1 } else { 2 });
+    let (waiver, reason) = near.filter_map(|line| Some((line, reason_in_comment(line, &finding.rule)?))).next()?;
+    let stood_before = location.side == Side::Base || {
+        let before = revisions.base.read(&location.path).ok()?;
+        let comment = waiver.split_once('#').map(|(_, comment)| comment.trim())?;
+        reader::decode(&before).text.lines().any(|line| line.split_once('#').is_some_and(|(_, other)| other.trim() == comment))
+    };
+    stood_before.then_some(Suppression { by: "comment", reason, expires: None })
 }
 
 fn location(place: &Place, text: &Arc<str>) -> Location {

@@ -9,7 +9,7 @@ use super::definition::Need;
 use super::draft::Findings;
 use super::facts::View;
 use super::set::{Rule, RuleError, RuleLogic, RuleSet};
-use super::{Facts, precedence};
+use super::{Facts, precedence, suppress};
 use crate::finding::{Finding, Severity};
 
 /// What the rules say.
@@ -56,6 +56,7 @@ pub fn judge(facts: &Facts<'_>, rules: &RuleSet) -> Result<Judged, RuleError> {
         judged.findings.extend(cel::on_large_stack(|| judge_expressions(facts, rules, &cel))??);
     }
     precedence::keep_most_exact(&mut judged.findings);
+    suppress::by_annotation(&mut judged.findings, &view);
     judged.findings.sort_by(|a, b| order(a).cmp(&order(b)));
     judged.skipped.sort();
     Ok(judged)

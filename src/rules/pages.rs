@@ -79,7 +79,8 @@ fn page(definition: &Definition) -> String {
     let _ = write!(
         text,
         "\n## How to suppress it\n\nOn the object or the Application, with a reason:\n\n```yaml\nmetadata:\n  annotations:\n    presync.dev/ignore: \"{id}: why this is fine\"\n```\n\n\
-         or on the line that is reported, or above it:\n\n```yaml\n# presync: ignore[{id}] why this is fine\n```\n",
+         or on the line that is reported, or above it:\n\n```yaml\n# presync: ignore[{id}] why this is fine\n```\n\n\
+         The waiver has to be merged before: what a change adds itself does not count for it.\n",
         id = definition.id
     );
     if definition.logic == Logic::Cel {
