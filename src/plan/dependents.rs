@@ -77,3 +77,32 @@ fn is_kept_claim(owner: &ResourceKey, owned: &LiveObject) -> bool {
 fn is_made_by_kubernetes(key: &ResourceKey) -> bool {
     (key.is("", "ConfigMap") && &*key.name == "kube-root-ca.crt") || (key.is("", "ServiceAccount") && &*key.name == "default")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::argocd::names::IN_CLUSTER_SERVER;
+    use serde_json::json;
+
+    fn claims_that_go(references: Value) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("live.json");
+        let items = json!([
+            {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db", "namespace": "shop", "uid": "u1"},
+                "spec": {"volumeClaimTemplates": [{"metadata": {"name": "data"}}]}},
+            {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+                "metadata": {"name": "data-db-0", "namespace": "shop", "uid": "u2", "ownerReferences": references}},
+        ]);
+        std::fs::write(&file, json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()).unwrap();
+        let live = crate::snapshot::load(&[file.to_str().unwrap()]).unwrap();
+        let set = live.get(IN_CLUSTER_SERVER, &ResourceKey::new("apps", "StatefulSet", "shop", "db")).unwrap();
+        of(set, &live).into_iter().map(|dependent| dependent.key.to_string()).collect()
+    }
+
+    #[test]
+    fn a_claim_of_a_template_goes_with_its_set_only_if_kubernetes_made_the_set_its_owner() {
+        assert!(claims_that_go(json!([])).is_empty());
+        let owner = json!([{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "u1"}]);
+        assert_eq!(claims_that_go(owner), ["PersistentVolumeClaim shop/data-db-0"]);
+    }
+}

@@ -12,6 +12,8 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             || plan.sync.mode == SyncMode::Deleted
             || change.key.is("", "Namespace")
             || is_definition(&change.key)
+            // What a StatefulSet does with its claims is `prune-persistent-data`'s business.
+            || is_claim_template_owner(&change.key)
         {
             continue;
         }
@@ -85,5 +87,14 @@ mod tests {
         assert_eq!(run(&[], "PersistentVolumeClaim").len(), 1);
         assert!(run(&[workload("another")], "Secret").is_empty());
         assert!(run(&[], "Pod").is_empty());
+    }
+
+    #[test]
+    fn claims_of_a_statefulset_are_left_to_the_rule_about_data() {
+        let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "login", "namespace": "shop"}});
+        let claim = ResourceKey::new("", "PersistentVolumeClaim", "shop", "data-login-0");
+        let cascade = vec![Dependent { key: claim, because: "owned by it", application: None }];
+        let change = Change { cascade, ..removed(set, Action::Prune, Reason::RemovedFromGit { automated: true }) };
+        assert!(Run { plans: vec![plan("login", vec![change])], ..Run::default() }.judge(&["prune-collects-dependents"]).is_empty());
     }
 }

@@ -219,7 +219,10 @@ mod tests {
             assert!(run(&[claim(), volume("Delete")], removed(claim(), action, reason), |_| ()).is_empty(), "{action:?}");
         }
         let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "shop"}});
-        assert!(run(&[map.clone()], removed(map, Action::Prune, Reason::RemovedFromGit { automated: true }), |_| ()).is_empty());
+        assert!(
+            run(std::slice::from_ref(&map), removed(map.clone(), Action::Prune, Reason::RemovedFromGit { automated: true }), |_| ())
+                .is_empty()
+        );
     }
 
     #[test]
