@@ -62,7 +62,7 @@ pub use set::{RuleError, RuleSet, RuleSettings};
 use std::sync::Arc;
 
 use crate::inventory::Inventory;
-use crate::manifest::{Manifest, Origin, ResourceKey, Side};
+use crate::manifest::{Origin, ResourceKey, Side};
 use crate::plan::SyncPlan;
 use crate::snapshot::LiveState;
 
@@ -75,8 +75,6 @@ pub struct Facts<'a> {
     pub inventory: &'a Inventory,
     /// Live state.
     pub live: &'a LiveState,
-    /// Targets of Applications that have no plan in this run, as far as rules ask for them: autoscalers.
-    pub elsewhere: &'a [Arc<Manifest>],
     /// Keys that appear twice in one mapping, in manifests of the planned Applications.
     pub duplicate_keys: &'a [DuplicateKey],
     /// Manifests that could not be rendered.

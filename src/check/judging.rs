@@ -18,7 +18,6 @@ pub(super) fn judge(planned: &Planned, discovered: &Discovered, live: &LiveState
         plans: &plans,
         inventory: &discovered.inventory,
         live,
-        elsewhere: &[],
         duplicate_keys: &planned.duplicate_keys,
         render_failures: &planned.failures,
         now: jiff::Timestamp::now().as_second(),

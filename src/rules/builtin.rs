@@ -90,8 +90,20 @@ mod tests {
     use crate::rules::definition::{Definition, Logic};
 
     /// Modules of `src/rules` that are no rules.
-    const ENGINE: [&str; 11] =
-        ["builtin", "cel", "definition", "draft", "facts", "fixture", "judge", "pages", "precedence", "set", "application_fields"];
+    const ENGINE: [&str; 12] = [
+        "builtin",
+        "cel",
+        "definition",
+        "draft",
+        "facts",
+        "fixture",
+        "judge",
+        "pages",
+        "precedence",
+        "set",
+        "suppress",
+        "application_fields",
+    ];
 
     fn names(folder: &str, extension: &str) -> BTreeSet<String> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);

@@ -1,7 +1,7 @@
 //! `prune-collects-dependents`: what a pruned object owns goes with it, although somebody still needs it.
 
 use super::draft::{Draft, Findings};
-use super::facts::{References, View, next_sync, server_of, use_by};
+use super::facts::{References, View, is_claim_template_owner, next_sync, server_of, use_by};
 use crate::manifest::ResourceKey;
 use crate::plan::{Action, SyncMode};
 

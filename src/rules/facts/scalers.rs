@@ -24,8 +24,8 @@ pub(in crate::rules) struct Scaler<'a> {
     pub(in crate::rules) origin: Option<&'a Origin>,
     /// Whether the change under review adds it or edits it.
     pub(in crate::rules) introduced: bool,
-    /// Its cluster; `None` where that is not known.
-    server: Option<String>,
+    /// Server of its cluster.
+    server: String,
 }
 
 impl Scaler<'_> {
@@ -53,36 +53,33 @@ impl<'a> Scalers<'a> {
                 planned.insert((server, &change.key));
                 let Some(target) = change.target.as_ref().filter(|_| change.action.symbol() != '·') else { continue };
                 let introduced = change.base.as_ref().is_none_or(|base| base.object != target.object);
-                scalers.add(&change.key, &target.object, Some(&target.origin), introduced, Some(server));
+                scalers.add(&change.key, &target.object, Some(&target.origin), introduced, server);
             }
-        }
-        for manifest in facts.elsewhere.iter().filter(|manifest| is_scaler(&manifest.key)) {
-            scalers.add(&manifest.key, &manifest.object, Some(&manifest.origin), false, None);
         }
         servers.sort_unstable();
         servers.dedup();
         for server in servers {
             let live = KINDS.iter().flat_map(|(group, kind)| facts.live.of_kind(server, group, kind));
             for object in live.filter(|object| !planned.contains(&(server, &object.key))) {
-                scalers.add(&object.key, object.object(), None, false, Some(server));
+                scalers.add(&object.key, object.object(), None, false, server);
             }
         }
         scalers
     }
 
-    fn add(&mut self, key: &ResourceKey, object: &Value, origin: Option<&'a Origin>, introduced: bool, server: Option<&str>) {
+    fn add(&mut self, key: &ResourceKey, object: &Value, origin: Option<&'a Origin>, introduced: bool, server: &str) {
         let Some((target, min, max)) = scaled(key, object) else { return };
         let found = self.by_target.entry(target).or_default();
-        let known = found.iter().any(|other| other.key == *key && (other.server.is_none() || other.server.as_deref() == server));
+        let known = found.iter().any(|other| other.key == *key && other.server == server);
         if !known {
-            found.push(Scaler { key: key.clone(), min, max, origin, introduced, server: server.map(str::to_owned) });
+            found.push(Scaler { key: key.clone(), min, max, origin, introduced, server: server.to_owned() });
         }
     }
 
     /// The autoscaler of an object, if there is one.
     pub(in crate::rules) fn of(&self, server: &str, key: &ResourceKey) -> Option<&Scaler<'a>> {
         let found = self.by_target.get(key)?;
-        found.iter().find(|scaler| scaler.server.as_deref().is_none_or(|own| own == server))
+        found.iter().find(|scaler| scaler.server == server)
     }
 }
 
