@@ -27,7 +27,7 @@ pub fn is_redacted(value: &Value) -> bool {
 
 /// Whether an object's JSON may hold anything that [`redact`] takes out. Escapes might hide a name, so they count as well.
 pub(super) fn may_hold_secrets(text: &[u8]) -> bool {
-    const SIGNS: [&[u8]; 6] = [b"Secret", b"last-applied-configuration", b"argoproj.io", b"argocd-cm", b"\"helm\"", b"\\u00"];
+    const SIGNS: [&[u8]; 6] = [b"Secret", b"last-applied-configuration", b"\"argoproj.io", b"argocd-cm", b"\"helm\"", b"\\u00"];
     let has = |sign: &[u8]| memmem::find(text, sign).is_some();
     SIGNS.into_iter().any(has) || has(b"\"env\"") && scan::finds_named_secret(text)
 }
