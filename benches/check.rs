@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use generator::{Fleet, Result};
 use measure::Times;
+use presync::argocd::names::SKIP_FILE_RENDERING;
 use presync::argocd::{Application, Project};
 use presync::check::{self, Head, Options, Outcome};
 use presync::finding::Severity;
@@ -21,8 +22,8 @@ use presync::inventory::scan::{self, CandidateKind, Mentions};
 use presync::manifest::{Manifest, Side};
 use presync::plan::application::{self, Input};
 use presync::plan::{Action, World};
-use presync::render::{Parser, directory};
-use presync::repo::Repository;
+use presync::render::directory;
+use presync::repo::{Parser, Repository};
 use presync::snapshot::{self, LiveState};
 use rayon::prelude::*;
 
@@ -110,8 +111,8 @@ impl Bench {
 
     fn rendered(&self) -> Result<Vec<Rendered>> {
         let tree = Repository::discover(&self.fleet.root)?.worktree()?;
-        let parser = Parser::default();
-        let candidates = scan::scan(&tree, Side::Head, &Mentions::default());
+        let parser = Parser::new(SKIP_FILE_RENDERING);
+        let candidates = scan::scan(&tree, Side::Head, &Mentions::default(), &parser);
         let mut rendered = Vec::new();
         for candidate in candidates.iter().filter(|candidate| candidate.kind == CandidateKind::Application) {
             let application = Application::read(Arc::clone(&candidate.manifest.object), "argocd")?;

@@ -10,7 +10,7 @@ const PER_WORKLOAD: usize = 10;
 const TEAMS: [&str; 8] = ["bookshop", "library", "printing", "binding", "archive", "market", "ledger", "gallery"];
 
 /// Makes `count` objects.
-pub fn objects(count: usize) -> impl Iterator<Item = Value> {
+pub(crate) fn objects(count: usize) -> impl Iterator<Item = Value> {
     (0..count.div_ceil(PER_WORKLOAD)).flat_map(workload).take(count)
 }
 
@@ -25,7 +25,7 @@ fn workload(number: usize) -> Vec<Value> {
     let namespace = format!("{team}-{}", number / TEAMS.len() % 50);
     let name = format!("{team}-service-{number}");
     let build = Builder { number, namespace: &namespace, application: &namespace };
-    let stateful = number % 10 == 0;
+    let stateful = number.is_multiple_of(10);
     let (kind, set) = if stateful { ("StatefulSet", format!("{name}-0")) } else { ("Deployment", format!("{name}-6b7c9d5f4")) };
     let mut top = build.tracked("apps/v1", kind, &name, 0);
     top["spec"] = json!({"replicas": 3, "selector": {"matchLabels": {"app": name}}, "template": {"metadata": {"labels": {"app": name}}, "spec": pod(&name)}});

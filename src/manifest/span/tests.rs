@@ -196,8 +196,8 @@ fn check_every_place(text: &str) -> Result<(), TestCaseError> {
         prop_assert_eq!(again, value, "{} is {:?} in\n{}", at, &text[span.value], text);
         if let (Some(key), Some(name)) = (span.key, at.tokens().last()) {
             let again = reread(text, key.clone()).unwrap_or_else(|| json!(name));
-            let same = again.as_str().map_or_else(|| again.to_string() == *name, |again| again == name);
-            prop_assert!(same, "{} is {:?} in\n{}", at, &text[key], text);
+            let text_again = again.as_str().map_or_else(|| again.to_string(), str::to_string);
+            prop_assert_eq!(&text_again, name, "{} is {:?} in\n{}", at, &text[key], text);
         }
     }
     Ok(())
