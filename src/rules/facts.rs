@@ -181,9 +181,37 @@ pub(super) fn named_with_data_first(keys: &[&ResourceKey], limit: usize) -> Stri
     enumerate(&keys.iter().map(|key| key.named()).collect::<Vec<_>>(), limit)
 }
 
+/// Whether one name is the other with a word before or behind it, or with another content hash as kustomize writes it: what a prefix, a
+/// suffix or an edited generator makes of a name.
+pub(super) fn are_related_names(one: &str, other: &str) -> bool {
+    let extends = |long: &str, short: &str| {
+        let word = |rest: &str, starts: bool| if starts { rest.ends_with(['-', '.']) } else { rest.starts_with(['-', '.']) };
+        long.strip_suffix(short).is_some_and(|rest| word(rest, true)) || long.strip_prefix(short).is_some_and(|rest| word(rest, false))
+    };
+    one == other || extends(one, other) || extends(other, one) || without_hash(one).is_some_and(|stem| without_hash(other) == Some(stem))
+}
+
+/// A name without its content hash: ten characters of kustomize's alphabet.
+///
+/// Source: kustomize `api/internal/hasher` (`encode`): hexadecimal digits, with those that could spell a word replaced.
+fn without_hash(name: &str) -> Option<&str> {
+    let (stem, hash) = name.rsplit_once('-')?;
+    (hash.len() == 10 && hash.bytes().all(|byte| b"2456789bcdfghkmt".contains(&byte))).then_some(stem)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_related_to_one_with_another_word_or_hash_and_to_no_other() {
+        for (one, other) in [("web", "web"), ("web", "eu-web"), ("web-db", "web"), ("conf-5g2hk9mt7c", "conf-2b4d6f8h9k")] {
+            assert!(are_related_names(one, other), "{one} {other}");
+        }
+        for (one, other) in [("web", "webapp"), ("db", "a-dbx"), ("conf-5g2hk9mt7c", "keys-5g2hk9mt7c"), ("a-b", "a-c")] {
+            assert!(!are_related_names(one, other), "{one} {other}");
+        }
+    }
 
     #[test]
     fn nouns_and_lists_read_as_a_person_would_write_them() {

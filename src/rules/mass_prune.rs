@@ -1,7 +1,7 @@
 //! `mass-prune`: one sync deletes most of what an Application has.
 
 use super::draft::{Draft, Findings};
-use super::facts::{View, app_name, named_with_data_first};
+use super::facts::{View, app_name, are_related_names, named_with_data_first};
 use crate::manifest::ResourceKey;
 use crate::plan::{Action, Change, SyncMode, SyncPlan};
 
@@ -34,7 +34,7 @@ fn goes_on(view: &View<'_>, plan: &SyncPlan, change: &Change) -> bool {
         other.action == Action::Create
             && other.key.kind == change.key.kind
             && other.key.group == change.key.group
-            && (other.key.name.contains(&*change.key.name) || change.key.name.contains(&*other.key.name))
+            && are_related_names(&other.key.name, &change.key.name)
     });
     let moved =
         view.changes_of(&change.key).iter().any(|(other, taken)| other.application.id != plan.application.id && taken.target.is_some());

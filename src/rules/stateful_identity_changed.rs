@@ -5,12 +5,16 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::draft::{Draft, Findings};
-use super::facts::{View, claims_of, enumerate, templates};
+use super::facts::{View, are_related_names, claims_of, enumerate, server_of, templates};
+use crate::manifest::ResourceKey;
 use crate::plan::{Action, Change, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     for (plan, old) in view.changes().filter(|(_, change)| change.action == Action::Prune && change.key.is("apps", "StatefulSet")) {
         let Some(new) = plan.changes.iter().find(|new| succeeds(old, new)) else { continue };
+        if has_claims(view, plan, new) {
+            continue;
+        }
         findings.push(
             Draft::of_change(plan, old, message(view, plan, old, new))
                 .at(new.target.as_ref().map(|target| &target.origin), "/metadata/name", "starts on empty claims")
@@ -28,8 +32,22 @@ fn succeeds(old: &Change, new: &Change) -> bool {
     let own: BTreeSet<&str> = templates(before).collect();
     let same_claims = !own.is_empty() && own == templates(after).collect();
     let same = |pointer: &str| before.pointer(pointer).is_some() && before.pointer(pointer) == after.pointer(pointer);
-    let related = old.key.name.contains(&*new.key.name) || new.key.name.contains(&*old.key.name);
+    let related = are_related_names(&old.key.name, &new.key.name);
     same_claims && (related || same("/spec/serviceName") || images(before) == images(after))
+}
+
+/// Whether somebody has prepared the first claims of the new StatefulSet: it starts on those.
+fn has_claims(view: &View<'_>, plan: &SyncPlan, new: &Change) -> bool {
+    let mut first = first_claims(new).peekable();
+    first.peek().is_some()
+        && first.all(|claim| {
+            let key = ResourceKey::new("", "PersistentVolumeClaim", &new.key.namespace, &claim);
+            view.facts.live.get(server_of(plan, new), &key).is_some()
+        })
+}
+
+fn first_claims(new: &Change) -> impl Iterator<Item = String> {
+    new.target_object().into_iter().flat_map(templates).map(|template| format!("{template}-{}-0", new.key.name))
 }
 
 fn images(object: &Value) -> BTreeSet<&str> {
@@ -38,8 +56,7 @@ fn images(object: &Value) -> BTreeSet<&str> {
 }
 
 fn message(view: &View<'_>, plan: &SyncPlan, old: &Change, new: &Change) -> String {
-    let first: Vec<String> =
-        new.target_object().into_iter().flat_map(templates).map(|template| format!("{template}-{}-0", new.key.name)).collect();
+    let first: Vec<String> = first_claims(new).collect();
     let claims: Vec<String> =
         old.live.as_ref().map(|live| claims_of(view, live)).unwrap_or_default().iter().map(|claim| claim.key.name.to_string()).collect();
     let deletes =
@@ -71,9 +88,15 @@ mod tests {
             "spec": {"serviceName": service, "volumeClaimTemplates": [{"metadata": {"name": template}}]}})
     }
 
+    fn claim(name: &str) -> Value {
+        json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "shop"}})
+    }
+
     fn run(new: Value) -> Vec<Finding> {
-        let claim =
-            json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-ledger-0", "namespace": "shop"}});
+        run_with(new, claim("data-ledger-0"))
+    }
+
+    fn run_with(new: Value, claim: Value) -> Vec<Finding> {
         let old = set("ledger", "data", "ledger");
         let changes = vec![removed(old.clone(), Action::Prune, Reason::RemovedFromGit { automated: true }), added(new)];
         Run { plans: vec![plan("ledger", changes)], live: snapshot(&[claim, old]), ..Run::default() }.judge(&["stateful-identity-changed"])
@@ -87,6 +110,11 @@ mod tests {
             "StatefulSet shop/ledger becomes shop/ledger-db: the sync of `ledger` deletes the old set, and the new one starts on new, empty claims \
              (data-ledger-db-0); the data stays in data-ledger-0"
         );
+    }
+
+    #[test]
+    fn a_set_whose_first_claim_is_there_already_starts_on_that() {
+        assert!(run_with(set("ledger-db", "data", "ledger"), claim("data-ledger-db-0")).is_empty());
     }
 
     #[test]
