@@ -55,10 +55,9 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
     let control_namespace = live.map_or_else(|| "argocd".to_owned(), |live| live.settings().namespace.clone());
     let mut problems = Vec::new();
     let live_applications = live.map(|live| live_applications(live, &mut problems)).unwrap_or_default();
-    let (base_files, head_files) = rayon::join(
-        || scan::scan(&sources.revisions.base, Side::Base, &sources.mentions, &sources.parser),
-        || scan::scan(&sources.revisions.head, Side::Head, &sources.mentions, &sources.parser),
-    );
+    // One after the other: each goes through its files in parallel, and the second one knows what the first one has read.
+    let base_files = scan::scan(&sources.revisions.base, Side::Base, &sources.mentions, &sources.parser);
+    let head_files = scan::scan(&sources.revisions.head, Side::Head, &sources.mentions, &sources.parser);
     let finder = |side: Side, candidates: &[Candidate], other_side: BTreeMap<AppId, Definition>| Finder {
         sources,
         live: live_applications.clone(),
