@@ -2,16 +2,20 @@
 //!
 //! Takes the Application as it will be, what Git renders for it, and the shared [`World`]; hands on its [`SyncPlan`].
 
+mod row;
+mod rows;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::row::Row;
 use super::change::{Action, AppChange, Basis, Change, Condition, Phase, SyncDecision, SyncMode, SyncPlan};
 use super::decision::{self, Status};
 use super::diff::{self, IgnoreRules, ObjectDiff};
-use super::failure::{self, Apply, ApplyStrategy, Failure, Outcome};
+use super::failure::{Apply, ApplyStrategy};
 use super::pairing::{self, Pair};
 use super::permission;
 use super::reason::Reason;
@@ -21,7 +25,7 @@ use super::targets::{self, Frame, Targets};
 use super::tasks::{self, Effect, End, Step, Task};
 use super::waits::{self, Wait, WaitKind};
 use super::world::World;
-use crate::argocd::hook::{self, DeletePolicy, HookType};
+use crate::argocd::hook::{self, HookType};
 use crate::argocd::names::HOOK;
 use crate::argocd::options;
 use crate::argocd::{Application, Settings, Source};
@@ -420,137 +424,6 @@ impl Planner<'_> {
         self.walk(rows, aside, conditions)
     }
 
-    /// What the sync does to an object that Git has.
-    fn applied(&self, pair: &Pair, diff: Option<ObjectDiff>, sync: &SyncDecision, rules: &IgnoreRules, runs: bool) -> Row {
-        let Some(target) = &pair.target else { return Row::new(pair, Action::None, Reason::InSync) };
-        let Some(live) = &pair.live else {
-            if let Some(message) = self.missing_ground(target) {
-                return Row::new(pair, Action::Fail, Reason::Fails { message, fields: Vec::new() });
-            }
-            let apply = self.apply(&target.object, None);
-            return match failure::foresee_create(&target.object, apply, self.world.failure_context(&self.server)) {
-                Some(failure) => Row::new(pair, Action::Fail, failing(&failure)),
-                None => Row::new(pair, Action::Create, Reason::NotLive),
-            };
-        };
-        let Some(diff) = diff else { return Row::new(pair, Action::None, Reason::InSync) };
-        let only_out_of_sync = self.options().has("ApplyOutOfSyncOnly=true");
-        let mut row = Row::new(pair, Action::None, Reason::InSync);
-        if !diff.modified && (!runs || only_out_of_sync) {
-            return row;
-        }
-        if let Some(message) = self.missing_ground(target) {
-            row.action = Action::Fail;
-            row.reason = Reason::Fails { message, fields: Vec::new() };
-            return row;
-        }
-        let respected = self.options().has("RespectIgnoreDifferences=true");
-        let known = self.known(target, live);
-        let sent = if respected {
-            Cow::Owned(rules.respect(&target.object, &known, self.world.respect_options()))
-        } else {
-            Cow::Borrowed(&*target.object)
-        };
-        let apply = self.apply(&target.object, Some(live.object()));
-        let outcome = failure::foresee_apply(&sent, &known, apply, self.world.failure_context(&self.server));
-        row.diff = diff.fields;
-        (row.action, row.reason) = match outcome {
-            Outcome::Fail(failure) => (Action::Fail, failing(&failure)),
-            Outcome::Recreate if diff.modified || apply.strategy == ApplyStrategy::Replace => (Action::Recreate, Reason::ForceOption),
-            Outcome::Replace if diff.modified => (Action::Replace, Reason::ReplaceOption),
-            Outcome::Replace => (Action::Replace, Reason::Reapplied { option: "Replace=true" }),
-            _ if diff.modified => self.updated(live, row.diff.len()),
-            _ => self.written_though_ignored(&sent, &known, rules, respected, sync, &mut row),
-        };
-        row
-    }
-
-    /// An update, or an adoption where the live object belongs to nobody or to another Application.
-    fn updated(&self, live: &LiveObject, fields: usize) -> (Action, Reason) {
-        let instance = self.input.application.id.instance(&self.settings().namespace);
-        match self.world.live.is_tracked(live) {
-            _ if live.key.is("apiextensions.k8s.io", "CustomResourceDefinition") => (Action::Update, Reason::Differs { fields }),
-            Some(tracked) if tracked == instance => (Action::Update, Reason::Differs { fields }),
-            Some(other) => (Action::Adopt, Reason::TrackedBy { application: other.replace('_', "/") }),
-            None => (Action::Adopt, Reason::Untracked),
-        }
-    }
-
-    /// Argo CD's comparison leaves ignored fields out, but a sync writes the whole target unless it respects the rules.
-    fn written_though_ignored(
-        &self,
-        sent: &Value,
-        live: &Value,
-        rules: &IgnoreRules,
-        respected: bool,
-        sync: &SyncDecision,
-        row: &mut Row,
-    ) -> (Action, Reason) {
-        if respected || !sync.starts || !rules.concerns(live) {
-            return (Action::None, Reason::InSync);
-        }
-        let none = self.world.system_rules();
-        let whole = diff::diff(sent, live, &self.world.diff_context(none, self.applies_server_side(sent)));
-        if !whole.modified {
-            return (Action::None, Reason::InSync);
-        }
-        row.diff = whole.fields;
-        (Action::Update, Reason::IgnoredButWritten)
-    }
-
-    fn hook_row(&self, pair: &Pair, phase: Phase) -> Row {
-        let mut row = Row::new(pair, Action::Hook, Reason::Hook { recreates: false });
-        row.phase = phase;
-        row.hook = true;
-        let Some(target) = &pair.target else { return row };
-        let named = crate::manifest::metadata_str(&target.object, "name").is_some_and(|name| !name.is_empty());
-        if let Some(live) = pair.live.as_ref().filter(|_| named) {
-            if hook::delete_policies(&target.object).contains(&DeletePolicy::BeforeHookCreation) {
-                row.reason = Reason::Hook { recreates: true };
-            } else {
-                let apply = self.apply(&target.object, Some(live.object()));
-                if let Outcome::Fail(failure) =
-                    failure::foresee_apply(&target.object, live.object(), apply, self.world.failure_context(&self.server))
-                {
-                    row.action = Action::Fail;
-                    row.reason = failing(&failure);
-                }
-            }
-        } else if let Some(message) = self.missing_ground(target) {
-            row.action = Action::Fail;
-            row.reason = Reason::Fails { message, fields: Vec::new() };
-        }
-        row
-    }
-
-    /// The namespace that `CreateNamespace=true` makes.
-    ///
-    /// Source: Argo CD `gitops-engine/pkg/sync/sync_context.go:autoCreateNamespace` and `controller/sync_namespace.go:syncNamespace`.
-    fn created_namespace(&self) -> Option<Row> {
-        let namespace = &self.input.application.spec.destination.namespace;
-        let policy = &self.input.application.spec.sync_policy;
-        let key = ResourceKey::new("", "Namespace", "", namespace);
-        let in_git = self.targets.manifests.iter().any(|target| target.key == key && !hook::is_hook(&target.object));
-        if namespace.is_empty() || !self.options().has("CreateNamespace=true") || in_git || self.world.live.is_assumed() {
-            return None;
-        }
-        if self.world.namespace_exists(&self.server, namespace) {
-            // With managedNamespaceMetadata the namespace is applied at every sync; what that changes is not compared here.
-            return None;
-        }
-        let origin = self.input.origin.clone()?;
-        let mut object = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
-        if let (Some(metadata), Some(Value::Object(managed))) =
-            (object.get_mut("metadata").and_then(Value::as_object_mut), &policy.managed_namespace_metadata)
-        {
-            metadata.extend(managed.iter().map(|(name, value)| (name.clone(), value.clone())));
-        }
-        let target = Arc::new(Manifest { key: key.clone(), object: Arc::new(object), origin });
-        let mut row = Row::new(&Pair { key, target: Some(target), live: None }, Action::Create, Reason::CreateNamespace);
-        row.phase = Phase::PreSync;
-        Some(row)
-    }
-
     /// Puts the rows into the order of the sync and says what is not reached.
     fn walk(&self, rows: Vec<Row>, aside: Vec<Row>, conditions: &mut Vec<Condition>) -> Vec<Change> {
         let tasks: Vec<Task> = rows.iter().map(|row| row.task(&self.input.application.spec.destination.namespace)).collect();
@@ -642,10 +515,6 @@ fn phase_of(hook: HookType) -> Option<Phase> {
     }
 }
 
-fn failing(failure: &Failure) -> Reason {
-    Reason::Fails { message: failure.message.clone(), fields: failure.changes.iter().map(|change| change.pointer.clone()).collect() }
-}
-
 fn serves_version(definition: &Value, version: &str) -> bool {
     let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
     versions.is_none_or(|versions| {
@@ -653,74 +522,4 @@ fn serves_version(definition: &Value, version: &str) -> bool {
             .iter()
             .any(|one| one.get("name").and_then(Value::as_str) == Some(version) && one.get("served") != Some(&Value::Bool(false)))
     })
-}
-
-/// A change before its place in the sync is known.
-struct Row {
-    key: ResourceKey,
-    action: Action,
-    reason: Reason,
-    phase: Phase,
-    hook: bool,
-    target: Option<Arc<Manifest>>,
-    live: Option<Arc<LiveObject>>,
-    diff: Vec<super::change::FieldChange>,
-    cluster: Option<Arc<str>>,
-}
-
-impl Row {
-    fn new(pair: &Pair, action: Action, reason: Reason) -> Self {
-        Self {
-            key: pair.key.clone(),
-            action,
-            reason,
-            phase: Phase::Sync,
-            hook: false,
-            target: pair.target.clone(),
-            live: pair.live.clone(),
-            diff: Vec::new(),
-            cluster: None,
-        }
-    }
-
-    fn task(&self, destination_namespace: &str) -> Task {
-        let in_destination = self.target.is_some() && self.key.namespace.is_empty();
-        Task {
-            key: if in_destination { self.key.in_namespace(destination_namespace) } else { self.key.clone() },
-            phase: self.phase,
-            target: self.target.clone(),
-            live: self.live.clone(),
-            hook: self.hook,
-        }
-    }
-
-    fn effect(&self) -> Effect {
-        match self.action {
-            Action::Fail => Effect::Failed,
-            Action::Confirm => Effect::Waits,
-            Action::Leftover | Action::Retain => Effect::Kept,
-            _ => Effect::Done,
-        }
-    }
-
-    fn change(self, order: usize, phase: Phase, wave: i64, reached: bool) -> Change {
-        let object = self.target.as_ref().map(|target| &*target.object).or_else(|| self.live.as_ref().map(|live| live.object()));
-        Change {
-            version: version_of(object.unwrap_or(&Value::Null)).into(),
-            key: self.key,
-            action: self.action,
-            reason: self.reason,
-            phase,
-            wave,
-            order,
-            introduced: false,
-            reached,
-            target: self.target,
-            live: self.live,
-            base: None,
-            diff: self.diff,
-            cascade: Vec::new(),
-            cluster: self.cluster,
-        }
-    }
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-pub(super) use conditions::{draft_of_condition, of_conditions};
+pub(super) use conditions::{draft_of_condition, hangs, of_conditions};
 pub(super) use failures::render_failures;
 pub(super) use protection::{Misspelling, misspelled};
 pub(super) use references::{References, pod_template, use_by};

@@ -1,13 +1,10 @@
 //! `hook-needs-later-object`: a hook needs an object that comes later in the same sync, so the sync hangs.
 
 use super::draft::Findings;
-use super::facts::{View, draft_of_condition, of_conditions};
+use super::facts::{View, hangs};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
-    for (plan, condition) in of_conditions(view, "HookNeedsLater") {
-        let message = format!("{}, and nothing that comes after it is applied", condition.message.trim_end_matches('.'));
-        findings.push(draft_of_condition(plan, condition, message, "", "waits here"));
-    }
+    hangs(view, "HookNeedsLater", findings);
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
 //! `wave-deadlock`: an object becomes healthy only through a later wave, so the sync hangs.
 
 use super::draft::Findings;
-use super::facts::{View, draft_of_condition, of_conditions};
+use super::facts::{View, hangs};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
-    for (plan, condition) in of_conditions(view, "WaveDeadlock") {
-        let message = format!("{}, and nothing that comes after it is applied", condition.message.trim_end_matches('.'));
-        findings.push(draft_of_condition(plan, condition, message, "", "waits here"));
-    }
+    hangs(view, "WaveDeadlock", findings);
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::View;
 use crate::plan::{Condition, SyncPlan};
-use crate::rules::draft::Draft;
+use crate::rules::draft::{Draft, Findings};
 
 /// The remarks of one kind with their plans.
 pub(in crate::rules) fn of_conditions<'a>(
@@ -21,4 +21,12 @@ pub(in crate::rules) fn draft_of_condition(plan: &SyncPlan, condition: &Conditio
         None => Draft::of_application(&plan.application, message).assumed(plan.basis == crate::plan::Basis::Assumed),
     };
     draft.introduced(plan.affected).at(condition.origin.as_ref(), pointer, label)
+}
+
+/// Each remark on a hang of the sync as a finding where it waits.
+pub(in crate::rules) fn hangs(view: &View<'_>, kind: &'static str, findings: &mut Findings<'_>) {
+    for (plan, condition) in of_conditions(view, kind) {
+        let message = format!("{}, and nothing that comes after it is applied", condition.message.trim_end_matches('.'));
+        findings.push(draft_of_condition(plan, condition, message, "", "waits here"));
+    }
 }

@@ -1,0 +1,156 @@
+//! What the sync does to one object of Git: applied, run as a hook, or made because an option asks for it.
+//!
+//! Takes the pair of target and live object; hands on a [`Row`].
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::Planner;
+use super::row::Row;
+use crate::argocd::hook::{self, DeletePolicy};
+use crate::manifest::{Manifest, ResourceKey};
+use crate::plan::change::{Action, Phase, SyncDecision};
+use crate::plan::diff::{self, IgnoreRules, ObjectDiff};
+use crate::plan::failure::{self, ApplyStrategy, Failure, Outcome};
+use crate::plan::pairing::Pair;
+use crate::plan::reason::Reason;
+use crate::snapshot::LiveObject;
+
+impl Planner<'_> {
+    /// What the sync does to an object that Git has.
+    pub(super) fn applied(&self, pair: &Pair, diff: Option<ObjectDiff>, sync: &SyncDecision, rules: &IgnoreRules, runs: bool) -> Row {
+        let Some(target) = &pair.target else { return Row::new(pair, Action::None, Reason::InSync) };
+        let Some(live) = &pair.live else {
+            if let Some(message) = self.missing_ground(target) {
+                return Row::new(pair, Action::Fail, Reason::Fails { message, fields: Vec::new() });
+            }
+            let apply = self.apply(&target.object, None);
+            return match failure::foresee_create(&target.object, apply, self.world.failure_context(&self.server)) {
+                Some(failure) => Row::new(pair, Action::Fail, failing(&failure)),
+                None => Row::new(pair, Action::Create, Reason::NotLive),
+            };
+        };
+        let Some(diff) = diff else { return Row::new(pair, Action::None, Reason::InSync) };
+        let only_out_of_sync = self.options().has("ApplyOutOfSyncOnly=true");
+        let mut row = Row::new(pair, Action::None, Reason::InSync);
+        if !diff.modified && (!runs || only_out_of_sync) {
+            return row;
+        }
+        if let Some(message) = self.missing_ground(target) {
+            row.action = Action::Fail;
+            row.reason = Reason::Fails { message, fields: Vec::new() };
+            return row;
+        }
+        let respected = self.options().has("RespectIgnoreDifferences=true");
+        let known = self.known(target, live);
+        let sent = if respected {
+            Cow::Owned(rules.respect(&target.object, &known, self.world.respect_options()))
+        } else {
+            Cow::Borrowed(&*target.object)
+        };
+        let apply = self.apply(&target.object, Some(live.object()));
+        let outcome = failure::foresee_apply(&sent, &known, apply, self.world.failure_context(&self.server));
+        row.diff = diff.fields;
+        (row.action, row.reason) = match outcome {
+            Outcome::Fail(failure) => (Action::Fail, failing(&failure)),
+            Outcome::Recreate if diff.modified || apply.strategy == ApplyStrategy::Replace => (Action::Recreate, Reason::ForceOption),
+            Outcome::Replace if diff.modified => (Action::Replace, Reason::ReplaceOption),
+            Outcome::Replace => (Action::Replace, Reason::Reapplied { option: "Replace=true" }),
+            _ if diff.modified => self.updated(live, row.diff.len()),
+            _ => self.written_though_ignored(&sent, &known, rules, respected, sync, &mut row),
+        };
+        row
+    }
+
+    /// An update, or an adoption where the live object belongs to nobody or to another Application.
+    fn updated(&self, live: &LiveObject, fields: usize) -> (Action, Reason) {
+        let instance = self.input.application.id.instance(&self.settings().namespace);
+        match self.world.live.is_tracked(live) {
+            _ if live.key.is("apiextensions.k8s.io", "CustomResourceDefinition") => (Action::Update, Reason::Differs { fields }),
+            Some(tracked) if tracked == instance => (Action::Update, Reason::Differs { fields }),
+            Some(other) => (Action::Adopt, Reason::TrackedBy { application: other.replace('_', "/") }),
+            None => (Action::Adopt, Reason::Untracked),
+        }
+    }
+
+    /// Argo CD's comparison leaves ignored fields out, but a sync writes the whole target unless it respects the rules.
+    fn written_though_ignored(
+        &self,
+        sent: &Value,
+        live: &Value,
+        rules: &IgnoreRules,
+        respected: bool,
+        sync: &SyncDecision,
+        row: &mut Row,
+    ) -> (Action, Reason) {
+        if respected || !sync.starts || !rules.concerns(live) {
+            return (Action::None, Reason::InSync);
+        }
+        let none = self.world.system_rules();
+        let whole = diff::diff(sent, live, &self.world.diff_context(none, self.applies_server_side(sent)));
+        if !whole.modified {
+            return (Action::None, Reason::InSync);
+        }
+        row.diff = whole.fields;
+        (Action::Update, Reason::IgnoredButWritten)
+    }
+
+    pub(super) fn hook_row(&self, pair: &Pair, phase: Phase) -> Row {
+        let mut row = Row::new(pair, Action::Hook, Reason::Hook { recreates: false });
+        row.phase = phase;
+        row.hook = true;
+        let Some(target) = &pair.target else { return row };
+        let named = crate::manifest::metadata_str(&target.object, "name").is_some_and(|name| !name.is_empty());
+        if let Some(live) = pair.live.as_ref().filter(|_| named) {
+            if hook::delete_policies(&target.object).contains(&DeletePolicy::BeforeHookCreation) {
+                row.reason = Reason::Hook { recreates: true };
+            } else {
+                let apply = self.apply(&target.object, Some(live.object()));
+                if let Outcome::Fail(failure) =
+                    failure::foresee_apply(&target.object, live.object(), apply, self.world.failure_context(&self.server))
+                {
+                    row.action = Action::Fail;
+                    row.reason = failing(&failure);
+                }
+            }
+        } else if let Some(message) = self.missing_ground(target) {
+            row.action = Action::Fail;
+            row.reason = Reason::Fails { message, fields: Vec::new() };
+        }
+        row
+    }
+
+    /// The namespace that `CreateNamespace=true` makes.
+    ///
+    /// Source: Argo CD `gitops-engine/pkg/sync/sync_context.go:autoCreateNamespace` and `controller/sync_namespace.go:syncNamespace`.
+    pub(super) fn created_namespace(&self) -> Option<Row> {
+        let namespace = &self.input.application.spec.destination.namespace;
+        let policy = &self.input.application.spec.sync_policy;
+        let key = ResourceKey::new("", "Namespace", "", namespace);
+        let in_git = self.targets.manifests.iter().any(|target| target.key == key && !hook::is_hook(&target.object));
+        if namespace.is_empty() || !self.options().has("CreateNamespace=true") || in_git || self.world.live.is_assumed() {
+            return None;
+        }
+        if self.world.namespace_exists(&self.server, namespace) {
+            // With managedNamespaceMetadata the namespace is applied at every sync; what that changes is not compared here.
+            return None;
+        }
+        let origin = self.input.origin.clone()?;
+        let mut object = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+        if let (Some(metadata), Some(Value::Object(managed))) =
+            (object.get_mut("metadata").and_then(Value::as_object_mut), &policy.managed_namespace_metadata)
+        {
+            metadata.extend(managed.iter().map(|(name, value)| (name.clone(), value.clone())));
+        }
+        let target = Arc::new(Manifest { key: key.clone(), object: Arc::new(object), origin });
+        let mut row = Row::new(&Pair { key, target: Some(target), live: None }, Action::Create, Reason::CreateNamespace);
+        row.phase = Phase::PreSync;
+        Some(row)
+    }
+}
+
+fn failing(failure: &Failure) -> Reason {
+    Reason::Fails { message: failure.message.clone(), fields: failure.changes.iter().map(|change| change.pointer.clone()).collect() }
+}
