@@ -281,3 +281,15 @@ fn completions_manual_and_help_are_printed() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("prune-namespace"), "the nearest rule is named");
 }
+
+#[test]
+fn a_broken_file_with_an_application_is_named_and_the_others_are_judged() {
+    let (repository, live) = scenario("pvc-removed-unprotected");
+    let broken = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: other\n";
+    fs::write(repository.path().join("clusters/prod/other.yaml"), broken).unwrap();
+    let mut command = presync(repository.path());
+    let (code, text) = stdout(command.args(["check", "--base", "main", "--repo-url", support::REPOSITORY_URL, "--snapshot"]).arg(&live));
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("prune-persistent-data"), "{text}");
+    assert!(text.contains("Argo CD objects in clusters/prod/other.yaml:"), "{text}");
+}

@@ -83,6 +83,7 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
         inventory: Inventory::default(),
     };
     discovered.unjudged.extend(application_sets(&head_files, sources, all));
+    discovered.unjudged.extend(unreadable_files(sources, all));
     let ids: BTreeSet<AppId> = base.definitions.keys().chain(head.definitions.keys()).chain(live_applications.keys()).cloned().collect();
     for id in ids {
         for side in [&base, &head] {
@@ -124,6 +125,18 @@ fn application_sets(candidates: &[Candidate], sources: &Sources<'_>, all: bool) 
             why: "presync does not generate Applications from ApplicationSets yet".to_owned(),
         })
         .collect()
+}
+
+/// Files with Argo CD objects that the change touches and that are broken: nothing is known of what they define.
+fn unreadable_files(sources: &Sources<'_>, all: bool) -> Vec<Unjudged> {
+    let changes = &sources.revisions.changes;
+    let files = scan::unreadable(&sources.revisions.head, &sources.mentions, &sources.parser, |path| all || changes.touches(path));
+    let named = files.into_iter().map(|file| Unjudged {
+        application: None,
+        what: format!("Argo CD objects in {}:{}", file.path, file.line),
+        why: format!("the file cannot be read: {}", file.why),
+    });
+    named.collect()
 }
 
 fn live_applications(live: &LiveState, problems: &mut Vec<Unjudged>) -> BTreeMap<AppId, (Arc<Application>, Arc<LiveObject>)> {

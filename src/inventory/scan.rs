@@ -16,6 +16,9 @@ use crate::manifest::reader::{self, Limits};
 use crate::manifest::{Manifest, Origin, Side};
 use crate::repo::{ContentId, Entry, EntryKind, Format, Parser, Tree};
 
+/// Words of which a file with an Application, an ApplicationSet or an AppProject holds one.
+const KINDS: [&str; 2] = ["Application", "AppProject"];
+
 /// What a file candidate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CandidateKind {
@@ -80,13 +83,50 @@ pub fn scan(tree: &Tree, side: Side, mentions: &Mentions, parser: &Parser) -> Ve
     candidates
 }
 
+/// A file that says that it holds Argo CD objects, and that cannot be read to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its path.
+    pub path: Arc<str>,
+    /// Line at which reading stopped.
+    pub line: u32,
+    /// Why.
+    pub why: String,
+}
+
+/// The wanted files of a tree that hold Argo CD objects and are broken: what stands behind the fault is not in [`scan`]'s answer.
+pub fn unreadable(tree: &Tree, mentions: &Mentions, parser: &Parser, wanted: impl Fn(&str) -> bool + Sync) -> Vec<Unreadable> {
+    let finder = Finder::new(GROUP.as_bytes());
+    let broken: Vec<Unreadable> = tree
+        .entries()
+        .par_iter()
+        .filter(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Executable) && is_manifest_name(&entry.path))
+        .filter(|entry| wanted(&entry.path) && mentions.mentions(tree, entry, &finder) && !is_chart_template(tree, &entry.path))
+        .filter_map(|entry| {
+            let error = parser.parse(tree, entry, format_of(&entry.path)).ok()?.error.clone()?;
+            let bytes = tree.read_entry(entry).ok()?;
+            let text = reader::decode(&bytes).text;
+            let names_kind = KINDS.iter().any(|kind| text.contains(kind));
+            names_kind.then(|| Unreadable { path: Arc::clone(&entry.path), line: error.line, why: error.kind.to_string() })
+        })
+        .collect();
+    if broken.is_empty() {
+        return broken;
+    }
+    let patches = patch_files(tree);
+    broken.into_iter().filter(|file| !patches.contains(&*file.path)).collect()
+}
+
+fn format_of(path: &str) -> Format {
+    if path.ends_with(".json") { Format::Json } else { Format::Stream }
+}
+
 fn is_manifest_name(path: &str) -> bool {
     [".yaml", ".yml", ".json"].iter().any(|extension| path.ends_with(extension))
 }
 
 fn candidates_of(tree: &Tree, entry: &Entry, side: Side, parser: &Parser) -> Vec<Candidate> {
-    let format = if entry.path.ends_with(".json") { Format::Json } else { Format::Stream };
-    let Ok(parsed) = parser.parse(tree, entry, format) else { return Vec::new() };
+    let Ok(parsed) = parser.parse(tree, entry, format_of(&entry.path)) else { return Vec::new() };
     let objects = parsed.objects.iter().filter_map(|object| {
         let kind = kind_of(&object.object)?;
         let place = parsed.documents.get(object.document)?;
