@@ -2,6 +2,7 @@
 //!
 //! Takes text; hands on [`Manifest`]s (object and [`Origin`]), [`ResourceKey`]s and, on demand, spans.
 
+pub mod base64;
 pub mod key;
 pub mod origin;
 pub mod pointer;

@@ -1,7 +1,6 @@
 //! The comparison of one pair as Argo CD makes it: takes a target and its live object, hands on whether the object is out of sync, by which
 //! strategy that was found, and the fields that differ (GE `diff/diff.go`, `util/argo/diff/diff.go`).
 
-pub(super) mod base64;
 mod convert;
 mod defaults;
 mod field_set;

@@ -7,9 +7,9 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::diff::base64;
 use crate::argocd::names::LAST_APPLIED;
 use crate::manifest::annotation;
+use crate::manifest::base64;
 use crate::snapshot::is_redacted;
 
 /// The live object with every marker replaced: by the base target's value, else by the target's own.

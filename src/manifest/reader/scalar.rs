@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use super::error::ReadErrorKind;
 use super::event::Scalar;
+use crate::manifest::base64;
 
 /// The tags that change how a scalar is read; any other tag keeps its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +47,7 @@ pub(crate) fn resolve_tagged(text: Cow<'_, str>, tag: Tag) -> Result<Scalar<'_>,
     let (resolved, name) = match tag {
         Tag::Other => return Ok(Scalar::Text(text)),
         Tag::Binary => {
-            return match decode_base64(&text) {
+            return match base64::decode(&text) {
                 Some(bytes) => Ok(Scalar::Text(Cow::Owned(replace_invalid_bytes(&bytes)))),
                 None => Err(ReadErrorKind::Tag { tag: "!!binary (base64)", text: text.into_owned() }),
             };
@@ -227,34 +228,6 @@ fn is_zone(text: &str) -> bool {
     hours_and_minutes.is_some_and(|(hours, minutes)| {
         hours.len() == 2 && minutes.len() == 2 && in_range(hours, 0, 24).is_some() && in_range(minutes, 0, 60).is_some()
     })
-}
-
-/// Standard base64 with padding; line breaks are skipped (Go's `base64.StdEncoding`).
-fn decode_base64(text: &str) -> Option<Vec<u8>> {
-    let symbols: Vec<u8> = text.bytes().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
-    let data = symbols.strip_suffix(b"==").or_else(|| symbols.strip_suffix(b"=")).unwrap_or(&symbols);
-    if !symbols.len().is_multiple_of(4) || data.len() % 4 == 1 {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(data.len() / 4 * 3 + 2);
-    for group in data.chunks(4) {
-        let mut bits = 0_u32;
-        for symbol in group {
-            let six = match symbol {
-                b'A'..=b'Z' => symbol - b'A',
-                b'a'..=b'z' => symbol - b'a' + 26,
-                b'0'..=b'9' => symbol - b'0' + 52,
-                b'+' => 62,
-                b'/' => 63,
-                _ => return None,
-            };
-            bits = (bits << 6) | u32::from(six);
-        }
-        bits <<= 6 * (4 - group.len());
-        let [_, decoded @ ..] = bits.to_be_bytes();
-        bytes.extend(decoded.iter().take(group.len() - 1));
-    }
-    Some(bytes)
 }
 
 /// Go's JSON writer puts one U+FFFD for each byte that is no UTF-8.

@@ -3,8 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::base64;
 use super::remarshal::remarshal_known_type;
+use crate::manifest::base64;
 use crate::plan::schema::Schemas;
 
 /// The kind-independent and kind-specific part; ignore rules come after it.

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::base64;
+use crate::manifest::base64;
 use crate::plan::schema::{Field, Node, Shape, quantity};
 
 /// Nothing that a cluster accepts is nested deeper; what is deeper stays as it is.
