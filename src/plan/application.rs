@@ -172,8 +172,7 @@ impl Planner<'_> {
         let (hooks, plain) = self.split_targets();
         let instance = self.input.application.id.instance(&self.settings().namespace);
         let permitted = |object: &LiveObject| permission::live_object(&self.input.application, self.world, &self.server, object);
-        let every_target: Vec<Arc<Manifest>> = plain.clone();
-        let compared: Vec<Compared> = pairing::pair(&every_target, self.world.live, &self.server, &instance, &permitted)
+        let compared: Vec<Compared> = pairing::pair(&plain, self.world.live, &self.server, &instance, &permitted)
             .into_iter()
             .filter(|pair| !hooks.iter().any(|(hook, _)| pair.target.is_none() && hook.key == pair.key))
             .map(|pair| Compared { diff: self.compare(&pair, &rules), pair })
