@@ -2,6 +2,7 @@
 //!
 //! Takes `/spec/containers/0/image` or tokens, hands on the value at that place or the text again.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -98,6 +99,11 @@ pub(crate) fn list_position(token: &str) -> Option<usize> {
     if canonical && token.bytes().all(|byte| byte.is_ascii_digit()) { token.parse().ok() } else { None }
 }
 
+/// A key as it stands in the text of a pointer.
+pub fn escape(token: &str) -> Cow<'_, str> {
+    if token.contains(['~', '/']) { Cow::Owned(token.replace('~', "~0").replace('/', "~1")) } else { Cow::Borrowed(token) }
+}
+
 fn unescape(token: &str) -> Option<String> {
     let mut plain = String::with_capacity(token.len());
     let mut characters = token.chars();
@@ -117,7 +123,7 @@ fn unescape(token: &str) -> Option<String> {
 impl fmt::Display for Pointer {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for token in &self.tokens {
-            write!(formatter, "/{}", token.replace('~', "~0").replace('/', "~1"))?;
+            write!(formatter, "/{}", escape(token))?;
         }
         Ok(())
     }

@@ -13,14 +13,13 @@ mod compare;
 mod custom;
 mod effective;
 mod fixed;
-mod quantity;
 mod service;
 mod size;
 mod subject;
 mod types;
 mod workload;
 
-pub use types::{TypeError, non_string_metadata, type_errors};
+pub use types::{TypeError, type_errors};
 
 use subject::{Subject, dotted, shown, text};
 

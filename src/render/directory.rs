@@ -4,12 +4,10 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::{Duplicate, RenderError, Rendered};
 use crate::argocd::application::Directory;
 use crate::argocd::pattern::Pattern;
-use crate::manifest::{Manifest, Origin, Side};
+use crate::manifest::{Manifest, NonString, Origin, Side, non_string};
 use crate::repo::{Entry, EntryKind, Format, LinkError, LinkTarget, ParsedFile, Parser, Tree};
 
 /// Combined size of the files of one source, in bytes, from which Argo CD gives up (`reposerver.max.combined.directory.manifests.size`).
@@ -158,14 +156,18 @@ fn add(parsed: &ParsedFile, path: &Arc<str>, side: Side, format: Format, rendere
             return Ok(());
         };
         decoded += 1;
-        if let Some((field, name, found)) = non_string_metadata(&object.object) {
+        if let Some(wrong) = non_string(&object.object) {
+            let NonString { field, name, found } = wrong;
+            let (place, help) = match name {
+                Some(name) => (format!("metadata.{field}[\"{name}\"]"), format!("Put the value of {name} in quotes.")),
+                None => (format!("metadata.{field}"), format!("Write {field} as a map of strings.")),
+            };
             let message = format!(
-                "metadata.{field}[\"{name}\"] of {} is {found}; {field} must be strings. Argo CD cannot generate manifests and stops syncing the Application",
+                "{place} of {} is {found}; {field} must be strings. Argo CD cannot generate manifests and stops syncing the Application",
                 key.named()
             );
-            return Err(RenderError::new("non-string-metadata", message, format!("Put the value of {name} in quotes."))
-                .at(path, side, line, 1)
-                .inside(origin, format!("/metadata/{field}/{}", name.replace('~', "~0").replace('/', "~1")), key.clone()));
+            let error = RenderError::new("non-string-metadata", message, help).at(path, side, line, 1);
+            return Err(error.inside(origin, wrong.pointer(), key.clone()));
         }
         rendered.manifests.push(Arc::new(Manifest { key: key.clone(), object: Arc::clone(&object.object), origin }));
     }
@@ -185,22 +187,6 @@ fn add(parsed: &ParsedFile, path: &Arc<str>, side: Side, format: Format, rendere
         }
     }
     Ok(())
-}
-
-/// The first label or annotation that is not a string: field, name, and what it is.
-fn non_string_metadata(object: &Value) -> Option<(&'static str, &str, &'static str)> {
-    ["annotations", "labels"].into_iter().find_map(|field| {
-        let entries = object.get("metadata")?.get(field)?.as_object()?;
-        let (name, value) = entries.iter().find(|(_, value)| !value.is_string())?;
-        let found = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "a boolean",
-            Value::Number(_) => "a number",
-            Value::Array(_) => "a list",
-            _ => "a map",
-        };
-        Some((field, name.as_str(), found))
-    })
 }
 
 fn shown(path: &str) -> &str {

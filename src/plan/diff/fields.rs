@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::owner::Owners;
+use crate::manifest::pointer::escape;
 use crate::plan::change::FieldChange;
 
 /// What stands in place of a Secret's value.
@@ -37,7 +38,7 @@ fn compare(live: Option<&Value>, target: Option<&Value>, path: &mut String, dept
             for key in keys {
                 let length = path.len();
                 path.push('/');
-                path.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                path.push_str(&escape(key));
                 compare(left.get(key), right.get(key), path, depth - 1, report);
                 path.truncate(length);
             }

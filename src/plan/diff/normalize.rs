@@ -140,14 +140,14 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn scenario_55_string_data_is_encoded_into_data() {
+    fn s9_55_string_data_is_encoded_into_data() {
         let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "stringData": {"a": "b"}, "data": {"a": "eA==", "n": null}});
         normalize(&mut secret, false);
         assert_eq!(secret, json!({"apiVersion": "v1", "kind": "Secret", "data": {"a": "Yg==", "n": ""}}));
     }
 
     #[test]
-    fn scenario_58_empty_rules_and_aggregated_rules_become_null() {
+    fn s9_58_empty_rules_and_aggregated_rules_become_null() {
         let role = |rules, aggregation| json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": rules, "aggregationRule": aggregation});
         let mut empty = role(json!([]), json!(null));
         normalize(&mut empty, false);

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_58_an_empty_list_of_pull_secrets_is_dropped() {
+    fn s9_58_an_empty_list_of_pull_secrets_is_dropped() {
         let object = json!({"apiVersion": "v1", "kind": "ServiceAccount", "imagePullSecrets": [], "metadata": {"name": "a", "labels": {}}});
         assert_eq!(after(object), json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}}));
     }

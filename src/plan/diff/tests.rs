@@ -64,7 +64,7 @@ fn deployment(cpu: &str) -> Value {
 }
 
 #[test]
-fn scenario_54_quantities_are_the_same_in_built_in_kinds_and_rollouts_but_not_in_other_custom_resources() {
+fn s9_54_quantities_are_the_same_in_built_in_kinds_and_rollouts_but_not_in_other_custom_resources() {
     assert!(!compare(&deployment("1000m"), &deployment("1")).modified);
     assert!(compare(&deployment("1000m"), &deployment("2")).modified);
     let custom = |group: &str, kind: &str, cpu: &str| {
@@ -79,14 +79,14 @@ fn scenario_54_quantities_are_the_same_in_built_in_kinds_and_rollouts_but_not_in
 }
 
 #[test]
-fn scenario_55_string_data_equals_its_encoded_live_form() {
+fn s9_55_string_data_equals_its_encoded_live_form() {
     let target = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"a": "b"}});
     let live = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"a": "Yg=="}, "type": "Opaque"});
     assert!(!compare(&target, &live).modified);
 }
 
 #[test]
-fn scenario_56_a_removed_key_is_noticed_only_with_last_applied() {
+fn s9_56_a_removed_key_is_noticed_only_with_last_applied() {
     let map = |data: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data});
     let (before, after) = (map(json!({"a": "1", "b": "2"})), map(json!({"a": "1"})));
     let found = compare(&after, &applied(&before, &json!({})));
@@ -99,7 +99,7 @@ fn scenario_56_a_removed_key_is_noticed_only_with_last_applied() {
 }
 
 #[test]
-fn scenario_57_an_unknown_field_is_always_a_difference() {
+fn s9_57_an_unknown_field_is_always_a_difference() {
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}});
     let mut target = map.clone();
     target["invalidKey"] = json!(true);
@@ -109,7 +109,7 @@ fn scenario_57_an_unknown_field_is_always_a_difference() {
 }
 
 #[test]
-fn scenario_58_an_empty_list_equals_an_absent_one() {
+fn s9_58_an_empty_list_equals_an_absent_one() {
     let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "a"}});
     let mut target = account.clone();
     target["imagePullSecrets"] = json!([]);
@@ -120,7 +120,7 @@ fn scenario_58_an_empty_list_equals_an_absent_one() {
 }
 
 #[test]
-fn scenario_59_ignored_replicas_are_no_difference() {
+fn s9_59_ignored_replicas_are_no_difference() {
     let mut target = deployment("1");
     target["spec"]["replicas"] = json!(3);
     let mut live = deployment("1");
@@ -131,7 +131,7 @@ fn scenario_59_ignored_replicas_are_no_difference() {
 }
 
 #[test]
-fn scenario_63_an_object_that_moved_to_another_application_differs_from_3_4_on() {
+fn s9_63_an_object_that_moved_to_another_application_differs_from_3_4_on() {
     let map = |id: &str| {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c",
             "labels": {"app.kubernetes.io/instance": "a"}, "annotations": {"argocd.argoproj.io/tracking-id": id}}})
@@ -155,7 +155,7 @@ fn a_live_object_that_was_tracked_by_label_is_in_sync() {
 }
 
 #[test]
-fn scenario_81_a_parameter_that_only_the_live_application_has_is_no_difference() {
+fn s9_81_a_parameter_that_only_the_live_application_has_is_no_difference() {
     let app = |helm: Value| json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "child"}, "spec": {"source": {"helm": helm}}});
     let set = json!([{"name": "image.tag", "value": "2"}]);
     let without = app(json!({"releaseName": "r"}));

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::quantity::nanos;
 use super::subject::{shown, text};
 use super::{ApplyStrategy, Certainty, Change, FailureKind, Problem, ValueChange};
+use crate::plan::schema::quantity::nanos;
 
 const REQUEST: &str = "/spec/resources/requests/storage";
 const CLASS: &str = "/spec/storageClassName";

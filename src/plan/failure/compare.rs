@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::ValueChange;
-use super::quantity;
 use super::subject::join;
+use crate::plan::schema::quantity;
 
 /// More places than a message can name are not collected.
 const MAX_CHANGES: usize = 16;

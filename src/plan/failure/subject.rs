@@ -6,6 +6,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::manifest::pointer::escape;
+
 /// The identity of the object that is judged.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject<'a> {
@@ -84,7 +86,7 @@ pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
 
 /// Appends one key to a JSON pointer.
 pub(super) fn join(pointer: &str, key: &str) -> String {
-    format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
+    format!("{pointer}/{}", escape(key))
 }
 
 /// A JSON pointer as people write paths: `/spec/ports/0/port` is `spec.ports[0].port`.

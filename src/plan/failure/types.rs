@@ -211,25 +211,6 @@ pub fn type_errors(object: &Value) -> Vec<TypeError> {
     found
 }
 
-/// Labels and annotations of the object itself that are no strings, or are no map: pointer and what stands there.
-///
-/// One of them fails manifest generation for the whole Application (`util/kube/kube.go:nestedNullableStringMap`); a null map
-/// passes, a null value does not.
-pub fn non_string_metadata(object: &Value) -> Vec<(String, &'static str)> {
-    let mut found = Vec::new();
-    for pointer in ["/metadata/labels", "/metadata/annotations"] {
-        match object.pointer(pointer) {
-            None | Some(Value::Null) => {}
-            Some(Value::Object(map)) => {
-                let wrong = map.iter().filter(|(_, value)| !value.is_string());
-                found.extend(wrong.map(|(key, value)| (join(pointer, key), name_of(value))));
-            }
-            Some(other) => found.push((pointer.to_owned(), name_of(other))),
-        }
-    }
-    found
-}
-
 /// The first value that the API server refuses for its type or spelling.
 pub(super) fn problem(subject: &Subject<'_>, object: &Value) -> Option<Problem> {
     if let Some(TypeError { pointer, expected, got }) = type_errors(object).into_iter().next() {
@@ -374,18 +355,5 @@ mod tests {
         assert_eq!(message(&service(json!(8080))), None);
         assert_eq!(message(&service(json!("http"))), None);
         assert!(message(&deployment(json!({"name": "a", "readinessProbe": {"tcpSocket": {"port": "80"}}}))).is_some());
-    }
-
-    #[test]
-    fn metadata_that_fails_manifest_generation_is_found() {
-        let object = json!({"metadata": {"labels": {"a": "b", "c": 5}, "annotations": {"d/e": true, "f": null, "g": "true"}}});
-        let expected = [
-            ("/metadata/labels/c".to_owned(), "integer"),
-            ("/metadata/annotations/d~1e".to_owned(), "boolean"),
-            ("/metadata/annotations/f".to_owned(), "null"),
-        ];
-        assert_eq!(non_string_metadata(&object), expected);
-        assert!(non_string_metadata(&json!({"metadata": {"labels": null}})).is_empty());
-        assert_eq!(non_string_metadata(&json!({"metadata": {"labels": ["a"]}})), [("/metadata/labels".to_owned(), "list")]);
     }
 }

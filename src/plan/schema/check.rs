@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Node, Shape, quantity};
+use crate::manifest::pointer::escape;
 
 /// A value of the wrong type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +93,7 @@ fn fields(node: Node<'_>, map: &Map<String, Value>, pointer: &mut String, depth:
 fn within(pointer: &mut String, token: &str, act: impl FnOnce(&mut String)) {
     let length = pointer.len();
     pointer.push('/');
-    pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
+    pointer.push_str(&escape(token));
     act(pointer);
     pointer.truncate(length);
 }

@@ -1,4 +1,4 @@
-//! Quantities: takes one as written (`0.5`, `"1024Mi"`), hands on the form in which Kubernetes writes it (`500m`, `1Gi`).
+//! Quantities: takes one as written (`0.5`, `"1024Mi"`), hands on the form in which Kubernetes writes it (`500m`, `1Gi`), or its amount.
 
 use std::borrow::Cow;
 
@@ -23,72 +23,111 @@ pub fn canonical(value: &Value) -> Option<Cow<'_, str>> {
 
 /// As [`canonical`], for text.
 pub fn canonical_text(text: &str) -> Option<Cow<'_, str>> {
-    let (negative, unsigned) = match text.as_bytes().first()? {
-        b'-' => (true, text.get(1..)?),
-        b'+' => (false, text.get(1..)?),
-        _ => (false, text),
-    };
-    let digits_end = unsigned.find(|c: char| !c.is_ascii_digit()).unwrap_or(unsigned.len());
-    let (whole, rest) = unsigned.split_at(digits_end);
-    let (fraction, suffix) = match rest.strip_prefix('.') {
-        Some(after) => after.split_at(after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len())),
-        None => ("", rest),
-    };
-    if whole.is_empty() && fraction.is_empty() {
-        return None;
-    }
-    let (exponent, format) = interpret(suffix)?;
-    let stripped = whole.trim_start_matches('0');
-    let whole_digits = if stripped.is_empty() { "0" } else { stripped };
-    let digits = format!("{whole_digits}{fraction}");
-    let scale = i32::try_from(fraction.len()).ok()?;
-    if let Some(kept) = kept_as_written(&digits, fraction, exponent, format)
-        && kept
-    {
+    let parsed = Parsed::of(text)?;
+    if parsed.is_kept_as_written() {
         return Some(Cow::Borrowed(text));
     }
-    let Ok(mut mantissa) = digits.parse::<i128>() else { return Some(Cow::Borrowed(text)) };
+    let Some((mantissa, power)) = parsed.scaled() else { return Some(Cow::Borrowed(text)) };
     if mantissa == 0 {
         return Some(Cow::Borrowed("0"));
     }
-    let mut power = -scale;
-    if format == Format::BinarySi {
-        match mantissa.checked_mul(1_i128 << exponent) {
-            Some(product) => mantissa = product,
-            None => return Some(Cow::Borrowed(text)),
-        }
-    } else {
-        power += exponent;
-    }
-    // Nothing is kept below a billionth; it is rounded up.
-    while power < -9 {
-        let up = i128::from(mantissa % 10 != 0);
-        mantissa = mantissa / 10 + up;
-        power += 1;
-    }
-    let written = match format {
+    let written = match parsed.format {
         Format::BinarySi => binary(mantissa, power).or_else(|| decimal(mantissa, power, Format::DecimalSi)),
-        _ => decimal(mantissa, power, format),
+        format => decimal(mantissa, power, format),
     };
     let Some(written) = written else { return Some(Cow::Borrowed(text)) };
-    let sign = if negative { "-" } else { "" };
+    let sign = if parsed.negative { "-" } else { "" };
     Some(if text.strip_prefix(sign) == Some(written.as_str()) { Cow::Borrowed(text) } else { Cow::Owned(format!("{sign}{written}")) })
 }
 
-/// Whether the parser caches the text itself (its fast path), so that it is written back unchanged.
-fn kept_as_written(digits: &str, fraction: &str, exponent: i32, format: Format) -> Option<bool> {
-    let value: i64 = digits.parse().ok()?;
-    if digits.len() > 17 {
-        return None;
-    }
-    match format {
-        Format::BinarySi => {
-            let room = 15 - i32::try_from(digits.len()).ok()? - exponent * 3 / 10 - 1;
-            Some(fraction.is_empty() && room >= 0 && exponent % 10 == 0 && value & 7 != 0)
+/// The amount in billionths of its unit, so that `102400Mi` and `100Gi` are one; `None` if it is no quantity or too large for that.
+pub fn nanos(value: &Value) -> Option<i128> {
+    let parsed = match value {
+        Value::String(text) => Parsed::of(text)?,
+        Value::Number(number) => return Parsed::of(&number.to_string())?.nanos(),
+        _ => return None,
+    };
+    parsed.nanos()
+}
+
+/// A quantity taken apart (apimachinery `resource/quantity.go:parseQuantityString`).
+struct Parsed<'t> {
+    negative: bool,
+    /// All digits, without the point and without zeros before the first that counts.
+    digits: String,
+    fraction: &'t str,
+    exponent: i32,
+    format: Format,
+}
+
+impl<'t> Parsed<'t> {
+    fn of(text: &'t str) -> Option<Parsed<'t>> {
+        let (negative, unsigned) = match text.as_bytes().first()? {
+            b'-' => (true, text.get(1..)?),
+            b'+' => (false, text.get(1..)?),
+            _ => (false, text),
+        };
+        let digits_end = unsigned.find(|c: char| !c.is_ascii_digit()).unwrap_or(unsigned.len());
+        let (whole, rest) = unsigned.split_at(digits_end);
+        let (fraction, suffix) = match rest.strip_prefix('.') {
+            Some(after) => after.split_at(after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len())),
+            None => ("", rest),
+        };
+        if whole.is_empty() && fraction.is_empty() {
+            return None;
         }
-        _ => {
-            let scale = exponent - i32::try_from(fraction.len()).ok()?;
-            Some(scale >= -9 && scale % 3 == 0 && !digits.ends_with("000") && !digits.starts_with('0'))
+        let (exponent, format) = interpret(suffix)?;
+        let stripped = whole.trim_start_matches('0');
+        let whole_digits = if stripped.is_empty() { "0" } else { stripped };
+        Some(Parsed { negative, digits: format!("{whole_digits}{fraction}"), fraction, exponent, format })
+    }
+
+    /// Mantissa and power of ten without the sign, or `None` if it is too large for exact arithmetic. Nothing is kept below a billionth; it
+    /// is rounded up.
+    fn scaled(&self) -> Option<(i128, i32)> {
+        let mut mantissa = self.digits.parse::<i128>().ok()?;
+        let mut power = -i32::try_from(self.fraction.len()).ok()?;
+        if self.format == Format::BinarySi {
+            mantissa = mantissa.checked_mul(1_i128 << self.exponent)?;
+        } else {
+            power += self.exponent;
+        }
+        while power < -9 && mantissa != 0 {
+            let up = i128::from(mantissa % 10 != 0);
+            mantissa = mantissa / 10 + up;
+            power += 1;
+        }
+        Some((mantissa, power))
+    }
+
+    fn nanos(&self) -> Option<i128> {
+        let (mantissa, power) = self.scaled()?;
+        if mantissa == 0 {
+            return Some(0);
+        }
+        let factor = 10_i128.checked_pow(u32::try_from(power + 9).ok()?)?;
+        let amount = mantissa.checked_mul(factor)?;
+        Some(if self.negative { -amount } else { amount })
+    }
+
+    /// Whether the parser caches the text itself (its fast path), so that it is written back unchanged.
+    fn is_kept_as_written(&self) -> bool {
+        let (digits, fraction, exponent) = (&self.digits, self.fraction, self.exponent);
+        let (Ok(value), Ok(count), Ok(scale)) = (digits.parse::<i64>(), i32::try_from(digits.len()), i32::try_from(fraction.len())) else {
+            return false;
+        };
+        if count > 17 {
+            return false;
+        }
+        match self.format {
+            Format::BinarySi => {
+                let room = 15 - count - exponent * 3 / 10 - 1;
+                fraction.is_empty() && room >= 0 && exponent % 10 == 0 && value & 7 != 0
+            }
+            _ => {
+                let scale = exponent - scale;
+                scale >= -9 && scale % 3 == 0 && !digits.ends_with("000") && !digits.starts_with('0')
+            }
         }
     }
 }
@@ -160,7 +199,8 @@ fn decimal(mut mantissa: i128, mut power: i32, format: Format) -> Option<String>
 
 #[cfg(test)]
 mod tests {
-    use super::canonical_text;
+    use super::{canonical_text, nanos};
+    use serde_json::json;
 
     #[test]
     fn quantities_are_written_as_kubernetes_writes_them() {
@@ -197,5 +237,36 @@ mod tests {
         for written in ["", "invalid", "1 GB", "1GB", "e3", "1e", "-", "1.5.2", "١"] {
             assert_eq!(canonical_text(written), None, "{written}");
         }
+    }
+    #[test]
+    fn one_amount_in_several_notations_is_equal() {
+        for (left, right) in [
+            ("102400Mi", "100Gi"),
+            ("1000m", "1"),
+            ("0.5", "500m"),
+            ("1e3", "1k"),
+            ("1E", "1000P"),
+            ("1.50Gi", "1536Mi"),
+            ("-0.5", "-500m"),
+        ] {
+            assert_eq!(nanos(&json!(left)), nanos(&json!(right)), "{left} {right}");
+            assert!(nanos(&json!(left)).is_some(), "{left}");
+        }
+        assert_eq!(nanos(&json!(2)), nanos(&json!("2")));
+        assert_eq!(nanos(&json!("0.0000000001")), Some(1), "what is below a billionth is rounded up, as Kubernetes does");
+        assert_eq!(nanos(&json!("0e99")), Some(0));
+    }
+
+    #[test]
+    fn decimal_and_binary_units_differ() {
+        assert!(nanos(&json!("1G")) < nanos(&json!("1Gi")));
+    }
+
+    #[test]
+    fn what_is_no_quantity_or_too_large_has_no_amount() {
+        for text in ["", "-", "Gi", "1.2.3", "1 Gi", "ten", "1e999", "1e60", "99999999999999999999999999999999999999999Ei"] {
+            assert_eq!(nanos(&json!(text)), None, "{text}");
+        }
+        assert_eq!(nanos(&json!(true)), None);
     }
 }

@@ -136,7 +136,7 @@ fn compare_options_are_read_with_their_odd_spellings() {
 }
 
 #[test]
-fn scenario_60_the_live_replicas_are_applied_under_respect_ignore_differences() {
+fn s9_60_the_live_replicas_are_applied_under_respect_ignore_differences() {
     let rules = rules(json!([{"group": "apps", "kind": "Deployment", "jsonPointers": ["/spec/replicas"]}]));
     let deployment = |replicas: i32, image: &str| {
         json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": {"replicas": replicas,
@@ -147,7 +147,7 @@ fn scenario_60_the_live_replicas_are_applied_under_respect_ignore_differences() 
 }
 
 #[test]
-fn scenario_61_an_ignored_field_that_live_lacks_is_not_applied() {
+fn s9_61_an_ignored_field_that_live_lacks_is_not_applied() {
     let rules = rules(json!([{"group": "apps", "kind": "Deployment", "jsonPointers": ["/metadata/annotations/a"]}]));
     let deployment =
         |annotations: Value| json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"annotations": annotations}, "spec": {}});
@@ -156,7 +156,7 @@ fn scenario_61_an_ignored_field_that_live_lacks_is_not_applied() {
 }
 
 #[test]
-fn scenario_62_fields_beside_an_ignored_one_keep_the_target_value_where_the_parent_is_replaced() {
+fn s9_62_fields_beside_an_ignored_one_keep_the_target_value_where_the_parent_is_replaced() {
     let rules = rules(json!([{"group": "policy", "kind": "PodDisruptionBudget", "jsonPointers": ["/spec/selector/matchLabels/version"]}]));
     let budget =
         |labels: Value| json!({"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "spec": {"selector": {"matchLabels": labels}}});
