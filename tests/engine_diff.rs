@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use presync::argocd::tracking::{Tracking, TrackingMethod};
-use presync::plan::diff::{CompareOptions, DiffContext, IgnoreRules, Strategy, diff};
+use presync::plan::diff::{CompareOptions, DiffContext, IgnoreRules, Method, Strategy, diff};
+use presync::plan::failure::{Apply, ApplyStrategy, Context, Outcome, foresee_apply};
 use presync::plan::schema::{Schemas, Scope};
 use serde_json::Value;
 
@@ -61,8 +62,13 @@ fn case(folder: &Path) -> Result<Case, Error> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let settings = documents(&folder.join("live/settings.yaml"))?.remove(0);
     let expected = documents(&folder.join("expected.yaml"))?.remove(0);
-    let live_list = documents(&folder.join("live/objects.yaml"))?.remove(0);
-    let live: Vec<Value> = live_list.pointer("/items").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut live: Vec<Value> = Vec::new();
+    for document in documents(&folder.join("live/objects.yaml"))? {
+        match document.pointer("/items").and_then(Value::as_array) {
+            Some(items) => live.extend(items.iter().cloned()),
+            None => live.push(document),
+        }
+    }
     let crds = live.iter().filter(|object| text(object, "/kind") == "CustomResourceDefinition");
     let schemas = Schemas::with_crds(crds);
     let mut applications = Vec::new();
@@ -137,6 +143,7 @@ fn compare(case: &Case) -> Result<(usize, Vec<String>), Error> {
     let long = serde_json::json!([{"group": "*", "kind": "*", "jsonPointers": ["/none/0"]}]);
     let long = IgnoreRules::compile(Some(&long), &BTreeMap::new())?;
     let options = CompareOptions::default();
+    let failures = Context::from_objects(case.live.values());
     for recorded in case.expected.pointer("/engine/diff").and_then(Value::as_array).into_iter().flatten() {
         if recorded["target"] != true || recorded["live"] != true {
             continue;
@@ -153,7 +160,7 @@ fn compare(case: &Case) -> Result<(usize, Vec<String>), Error> {
             continue;
         };
         let ctx = DiffContext {
-            server_side_apply: server_side(&case.application, target),
+            method: if server_side(&case.application, target) { Method::StructuredMerge } else { Method::ThreeWay },
             ignore: &rules,
             tracking: &tracking,
             shows_foreign_tracking_id: true,
@@ -166,6 +173,8 @@ fn compare(case: &Case) -> Result<(usize, Vec<String>), Error> {
         if found != diff(target, live, &DiffContext { ignore: &long, ..ctx }) {
             wrong.push(format!("{at}: the short way differs from the long way"));
         }
+        let server_side = DiffContext { method: Method::ServerSide, ..ctx };
+        wrong.extend(server_side_problem(recorded, target, live, &server_side, &failures).map(|problem| format!("{at}: {problem}")));
         let paths: Vec<_> = found.fields.iter().map(|field| field.path.clone()).collect();
         let wanted: Vec<_> = recorded["paths"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
         let strategy = if found.strategy == Strategy::StructuredMerge { "structured-merge" } else { "three-way" };
@@ -180,6 +189,22 @@ fn compare(case: &Case) -> Result<(usize, Vec<String>), Error> {
         }
     }
     Ok((pairs, wrong))
+}
+
+/// Where server-side diff, as it is approximated, says something else than the API server did: modified, not modified, or refused.
+fn server_side_problem(recorded: &Value, target: &Value, live: &Value, ctx: &DiffContext<'_>, failures: &Context<'_>) -> Option<String> {
+    let found = diff(target, live, ctx);
+    let apply = Apply { strategy: ApplyStrategy::ServerSide, force: false };
+    let refused = match foresee_apply(target, live, apply, failures) {
+        Outcome::Fail(failure) => Some(failure.message),
+        _ => found.error.as_ref().map(ToString::to_string),
+    };
+    let recorded_error = recorded.get("serverSideDiffError").and_then(Value::as_str);
+    if refused.is_some() != recorded_error.is_some() {
+        return Some(format!("server-side diff: recorded error {recorded_error:?}, foreseen {refused:?}"));
+    }
+    let wanted = recorded.get("serverSideDiffModified").and_then(Value::as_bool).unwrap_or(found.modified);
+    (refused.is_none() && found.modified != wanted).then(|| format!("server-side diff: recorded {wanted}, found {:?}", found.fields))
 }
 
 #[test]

@@ -26,8 +26,13 @@ impl Version {
         self >= Self { major, minor }
     }
 
-    /// Annotation tracking, ignored status and the long list of excluded kinds are the defaults.
+    /// Annotation tracking and the long list of excluded kinds are the defaults.
     pub fn has_annotation_tracking_by_default(self) -> bool {
+        self.at_least(3, 0)
+    }
+
+    /// `status` is left out of every comparison by default.
+    pub fn ignores_status_by_default(self) -> bool {
         self.at_least(3, 0)
     }
 

@@ -14,7 +14,7 @@ use serde_json::Value;
 use self::row::Row;
 use super::change::{Action, AppChange, Basis, Change, Condition, Phase, SyncDecision, SyncMode, SyncPlan};
 use super::decision::{self, Status};
-use super::diff::{self, IgnoreRules, ObjectDiff};
+use super::diff::{self, IgnoreRules, Method, ObjectDiff};
 use super::failure::{Apply, ApplyStrategy};
 use super::pairing::{self, Pair};
 use super::permission;
@@ -227,8 +227,20 @@ impl Planner<'_> {
 
     fn compare(&self, pair: &Pair, rules: &IgnoreRules) -> Option<ObjectDiff> {
         let (target, live) = (pair.target.as_ref()?, pair.live.as_ref()?);
-        let context = self.world.diff_context(rules, self.applies_server_side(&target.object));
-        Some(diff::diff(&target.object, &self.known(target, live), &context))
+        let known = self.known(target, live);
+        Some(diff::diff(&target.object, &known, &self.world.diff_context(rules, self.method(&target.object))))
+    }
+
+    /// Source: Argo CD `controller/state.go:CompareAppState` and `gitops-engine/pkg/diff/diff.go:Diff`: an object that turns server-side apply
+    /// off is applied client-side, but compared as its Application says.
+    fn method(&self, target: &Value) -> Method {
+        if self.world.compares_server_side(&self.input.application) {
+            Method::ServerSide
+        } else if self.options().has("ServerSideApply=true") || options::object_has(target, "ServerSideApply=true") {
+            Method::StructuredMerge
+        } else {
+            Method::ThreeWay
+        }
     }
 
     /// The live object, with what Git had before the change in place of values that the snapshot left out.

@@ -3,6 +3,7 @@
 
 mod convert;
 mod defaults;
+mod duration;
 mod field_set;
 mod fields;
 pub mod ignore;
@@ -12,6 +13,7 @@ pub mod owner;
 mod patch;
 mod quick;
 mod remarshal;
+mod server_side;
 mod structured;
 mod tracking;
 
@@ -29,11 +31,22 @@ use crate::argocd::names::LAST_APPLIED;
 use crate::argocd::tracking::Tracking;
 use structured::Merge;
 
+/// Which comparison Argo CD is set to make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Against what was applied last.
+    ThreeWay,
+    /// As server-side apply merges: `ServerSideApply=true` of the Application or the target.
+    StructuredMerge,
+    /// By a dry run of server-side apply in the cluster, which is approximated here.
+    ServerSide,
+}
+
 /// What a comparison depends on besides the pair.
 #[derive(Debug, Clone)]
 pub struct DiffContext<'a> {
-    /// `ServerSideApply` is in effect for this object: the Application's option or the target's annotation.
-    pub server_side_apply: bool,
+    /// Which comparison is made.
+    pub method: Method,
     /// ignoreDifferences.
     pub ignore: &'a IgnoreRules,
     /// How objects are tracked.
@@ -59,6 +72,9 @@ pub enum Strategy {
     ThreeWay,
     /// As server-side apply merges.
     StructuredMerge,
+    /// As a dry run of server-side apply would, approximately: the server's validation, defaults of custom resources and admission webhooks
+    /// are not known.
+    ServerSide,
     /// Target and live, because there is no last-applied configuration: fields that went from Git are not noticed.
     TwoWay,
 }
@@ -78,11 +94,12 @@ pub struct ObjectDiff {
 
 /// Compares a target with its live object, which both exist. The target is as Argo CD has it: tracked, with its namespace.
 pub fn diff(target: &Value, live: &Value, ctx: &DiffContext<'_>) -> ObjectDiff {
-    let last_applied = (!ctx.server_side_apply).then(|| last_applied(live)).flatten();
-    let strategy = match (ctx.server_side_apply, &last_applied) {
-        (true, _) => Strategy::StructuredMerge,
-        (false, Some(_)) => Strategy::ThreeWay,
-        (false, None) => Strategy::TwoWay,
+    let last_applied = (ctx.method == Method::ThreeWay).then(|| last_applied(live)).flatten();
+    let strategy = match (ctx.method, &last_applied) {
+        (Method::StructuredMerge, _) => Strategy::StructuredMerge,
+        (Method::ServerSide, _) => Strategy::ServerSide,
+        (Method::ThreeWay, Some(_)) => Strategy::ThreeWay,
+        (Method::ThreeWay, None) => Strategy::TwoWay,
     };
     let unmodified = ObjectDiff { modified: false, strategy, fields: Vec::new(), error: None };
     if quick::is_unmodified(target, live, last_applied, ctx) {
@@ -93,6 +110,7 @@ pub fn diff(target: &Value, live: &Value, ctx: &DiffContext<'_>) -> ObjectDiff {
     let pair = Pair::new(target, live, ctx);
     let outcome = match strategy {
         Strategy::StructuredMerge => pair.structured(live, ctx),
+        Strategy::ServerSide => pair.server_side(live, ctx),
         _ => Ok(pair.three_way(original, ctx)),
     };
     match outcome {
@@ -173,7 +191,7 @@ impl Pair {
         (live != predicted).then_some((live, predicted))
     }
 
-    fn structured(self, managed: &Value, ctx: &DiffContext<'_>) -> Result<Option<(Value, Value)>, StructuredError> {
+    fn merged(&self, managed: &Value, ctx: &DiffContext<'_>) -> Result<Option<Value>, StructuredError> {
         let node = ctx.schemas.object_type(&self.target);
         if let Some(pointer) = ctx.schemas.unknown_fields(&self.target).into_iter().next() {
             return Err(StructuredError::UnknownField(pointer));
@@ -181,17 +199,34 @@ impl Pair {
         if let Some(error) = ctx.schemas.type_errors(&self.target).into_iter().next() {
             return Err(StructuredError::WrongType { pointer: error.pointer, expected: error.expected });
         }
-        let Some(mut predicted) = structured::predict(&self.target, &self.live, managed, node)? else { return Ok(None) };
+        structured::predict(&self.target, &self.live, managed, node)
+    }
+
+    fn structured(self, managed: &Value, ctx: &DiffContext<'_>) -> Result<Option<(Value, Value)>, StructuredError> {
+        let Some(mut predicted) = self.merged(managed, ctx)? else { return Ok(None) };
         let mut live = self.live;
         for side in [&mut predicted, &mut live] {
-            if let Some(annotations) = side.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
-                annotations.remove(LAST_APPLIED);
-            }
+            without_last_applied(side);
             if let Some(node) = self.node {
                 fill_defaults(node, side);
             }
         }
         Ok((live != predicted).then_some((live, predicted)))
+    }
+
+    fn server_side(self, managed: &Value, ctx: &DiffContext<'_>) -> Result<Option<(Value, Value)>, StructuredError> {
+        let Some(predicted) = self.merged(managed, ctx)? else { return Ok(None) };
+        let mut predicted = server_side::without_mutations(predicted, &self.live, self.node);
+        let mut live = self.live;
+        without_last_applied(&mut predicted);
+        without_last_applied(&mut live);
+        Ok((live != predicted).then_some((live, predicted)))
+    }
+}
+
+fn without_last_applied(object: &mut Value) {
+    if let Some(annotations) = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
+        annotations.remove(LAST_APPLIED);
     }
 }
 

@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::diff::{CompareOptions, DiffContext, IgnoreRules, RespectOptions};
+use super::diff::{CompareOptions, DiffContext, IgnoreRules, Method, RespectOptions};
 use super::failure;
 use super::schema::Schemas;
 use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER};
-use crate::argocd::{Application, Destination, Project};
+use crate::argocd::{Application, Destination, Project, options};
 use crate::manifest::ResourceKey;
 use crate::snapshot::{LiveState, Scope, Serves};
+
+/// Key of `argocd-cmd-params-cm` that turns server-side diff on.
+const SERVER_SIDE_DIFF: &str = "controller.diff.server.side";
 
 /// Shared by all Applications of one comparison.
 pub struct World<'a> {
@@ -24,6 +27,8 @@ pub struct World<'a> {
     defined_kinds: HashMap<(String, String), Scope>,
     schemas: Schemas,
     compare_options: CompareOptions,
+    /// Every Application is compared by server-side diff unless it says otherwise.
+    server_side_diff: bool,
     system_rules: IgnoreRules,
     system_problem: Option<String>,
     failures: HashMap<Arc<str>, failure::Context<'a>>,
@@ -70,9 +75,10 @@ impl<'a> World<'a> {
             failures.insert(Arc::clone(server), failure::Context::from_objects(classes.chain(crds.iter().copied())));
             live_definitions.extend(crds);
         }
-        let (system_rules, system_problem) = match IgnoreRules::compile(None, &settings.entries) {
-            Ok(rules) => (rules, None),
-            Err(error) => (IgnoreRules::default(), Some(error.to_string())),
+        let compare_options = CompareOptions::from_settings(&settings.entries, settings.version());
+        let (system_rules, compare_options, system_problem) = match (IgnoreRules::compile(None, &settings.entries), compare_options) {
+            (Ok(rules), Ok(options)) => (rules, options, None),
+            (Err(error), _) | (_, Err(error)) => (IgnoreRules::default(), CompareOptions::default(), Some(error.to_string())),
         };
         Self {
             live,
@@ -80,7 +86,8 @@ impl<'a> World<'a> {
             projects_complete,
             defined_kinds,
             schemas: Schemas::with_crds(live_definitions.into_iter().chain(definitions.iter().copied())),
-            compare_options: CompareOptions::from_settings(&settings.entries).unwrap_or_default(),
+            compare_options,
+            server_side_diff: server_side_diff(live),
             system_rules,
             system_problem,
             failures,
@@ -184,9 +191,9 @@ impl<'a> World<'a> {
     }
 
     /// What a comparison depends on.
-    pub fn diff_context<'c>(&'c self, rules: &'c IgnoreRules, server_side_apply: bool) -> DiffContext<'c> {
+    pub fn diff_context<'c>(&'c self, rules: &'c IgnoreRules, method: Method) -> DiffContext<'c> {
         DiffContext {
-            server_side_apply,
+            method,
             ignore: rules,
             tracking: &self.live.settings().tracking,
             shows_foreign_tracking_id: self.live.settings().version().shows_foreign_tracking_id(),
@@ -196,6 +203,14 @@ impl<'a> World<'a> {
             // Values that the snapshot left out are filled in before (`redaction`).
             secret_values_unknown: false,
         }
+    }
+
+    /// Whether an Application is compared by server-side diff.
+    ///
+    /// Source: Argo CD `controller/state.go:CompareAppState`.
+    pub fn compares_server_side(&self, application: &Application) -> bool {
+        let says = |option: &str| options::object_compares(&application.object, option);
+        (self.server_side_diff || says("ServerSideDiff=true")) && !says("ServerSideDiff=false")
     }
 
     /// What this version of Argo CD does with ignored fields at sync time.
@@ -212,6 +227,14 @@ impl<'a> World<'a> {
     pub fn failure_context(&self, server: &str) -> &failure::Context<'a> {
         self.failures.get(server).unwrap_or(&self.no_failures)
     }
+}
+
+/// Whether the controller is set to server-side diff for all Applications (`--server-side-diff-enabled`).
+fn server_side_diff(live: &LiveState) -> bool {
+    let settings = live.settings();
+    let key = ResourceKey::new("", "ConfigMap", &settings.namespace, "argocd-cmd-params-cm");
+    let parameters = live.get(IN_CLUSTER_SERVER, &key).and_then(|object| object.object().get("data")?.get(SERVER_SIDE_DIFF)?.as_str());
+    parameters.or_else(|| settings.entry(SERVER_SIDE_DIFF)) == Some("true")
 }
 
 fn namespaces_of(live: &LiveState, server: &str) -> Namespaces {

@@ -12,7 +12,7 @@ use super::row::Row;
 use crate::argocd::hook::{self, DeletePolicy};
 use crate::manifest::{Manifest, ResourceKey};
 use crate::plan::change::{Action, Phase, SyncDecision};
-use crate::plan::diff::{self, IgnoreRules, ObjectDiff};
+use crate::plan::diff::{self, IgnoreRules, Method, ObjectDiff};
 use crate::plan::failure::{self, ApplyStrategy, Failure, Outcome};
 use crate::plan::pairing::Pair;
 use crate::plan::reason::Reason;
@@ -89,7 +89,8 @@ impl Planner<'_> {
             return (Action::None, Reason::InSync);
         }
         let none = self.world.system_rules();
-        let whole = diff::diff(sent, live, &self.world.diff_context(none, self.applies_server_side(sent)));
+        let method = if self.applies_server_side(sent) { Method::StructuredMerge } else { Method::ThreeWay };
+        let whole = diff::diff(sent, live, &self.world.diff_context(none, method));
         if !whole.modified {
             return (Action::None, Reason::InSync);
         }

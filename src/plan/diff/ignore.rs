@@ -28,7 +28,7 @@ pub enum IgnoreError {
         /// What the parser says.
         reason: String,
     },
-    /// The expression can run for ever (Argo CD stops it after a second; presync does not start it).
+    /// The expression can run for ever, or looks at more than the object (Argo CD stops it after a second; presync does not start it).
     #[error("jqPathExpressions: `{expression}` is not evaluated because it uses `{word}`")]
     Unbounded {
         /// As written.
@@ -53,6 +53,8 @@ pub enum IgnoreError {
 #[derive(Debug)]
 pub struct IgnoreRules {
     removals: Vec<Rule<Removal>>,
+    /// Rules that Argo CD runs and presync does not.
+    not_run: Vec<Rule<IgnoreError>>,
     managers: Vec<Rule<Vec<String>>>,
     system_managers: BTreeMap<String, Vec<String>>,
     known_types: BTreeMap<(String, String), Vec<KnownTypeField>>,
@@ -111,6 +113,7 @@ impl Default for IgnoreRules {
     fn default() -> IgnoreRules {
         IgnoreRules {
             removals: Vec::new(),
+            not_run: Vec::new(),
             managers: Vec::new(),
             system_managers: BTreeMap::new(),
             known_types: settings::default_known_types(),
@@ -123,7 +126,7 @@ impl IgnoreRules {
     /// `resource.customizations.ignoreDifferences.*` and `….knownTypeFields.*`. Both sources count (`util/argo/normalizers/diff_normalizer.go`).
     ///
     /// # Errors
-    /// The first rule that cannot be read, parsed or run.
+    /// The first rule that cannot be read or parsed. Those that are not run are kept aside ([`IgnoreRules::not_run`]).
     pub fn compile(application: Option<&Value>, settings: &BTreeMap<String, String>) -> Result<IgnoreRules, IgnoreError> {
         let mut rules = IgnoreRules::default();
         for rule in settings::application_rules(application)? {
@@ -150,9 +153,22 @@ impl IgnoreRules {
             self.removals.push(rule.compiled(Removal::Pointer(remove::tokens(pointer))));
         }
         for expression in &rule.lists.jq_path_expressions {
-            self.removals.push(rule.compiled(Removal::Jq(PathExpression::compile(expression)?)));
+            match PathExpression::compile(expression) {
+                Ok(compiled) => self.removals.push(rule.compiled(Removal::Jq(compiled))),
+                Err(error @ IgnoreError::Unbounded { .. }) => self.not_run.push(rule.compiled(error)),
+                Err(error) => return Err(error),
+            }
         }
         Ok(())
+    }
+
+    /// A rule for this object that Argo CD runs and presync does not, so that a difference may be one that Argo CD does not see.
+    pub fn not_run(&self, object: &Value) -> Option<&IgnoreError> {
+        if self.not_run.is_empty() {
+            return None;
+        }
+        let target = Target::of(object);
+        self.not_run.iter().find(|rule| rule.matches(&target)).map(|rule| &rule.what)
     }
 
     /// Whether any rule could touch an object of this pair, and whether all that could are pointers through maps alone.
@@ -206,8 +222,8 @@ impl IgnoreRules {
                 Removal::Jq(expression) => expression.remove(object),
             }
         }
-        if drop_status && let Some(map) = object.as_object_mut() {
-            map.remove("status");
+        if drop_status {
+            status.remove(object);
         }
         if let Some(fields) = known {
             super::normalize::known_types(object, fields);

@@ -3,9 +3,10 @@
 
 use serde_json::{Map, Value, json};
 
+use super::duration;
 use super::remarshal::remarshal_known_type;
 use crate::manifest::base64;
-use crate::plan::schema::Schemas;
+use crate::plan::schema::{Schemas, quantity};
 
 /// The kind-independent and kind-specific part; ignore rules come after it.
 pub(super) fn normalize(object: &mut Value, ignore_aggregated_roles: bool) {
@@ -96,41 +97,70 @@ fn endpoints(object: &mut Value) {
 pub(super) struct KnownTypeField {
     /// The path, split at dots; lists on the way are gone through.
     pub(super) path: Vec<String>,
-    /// Package and type, such as `core/v1.PodSpec`; `Quantity` for a quantity.
-    pub(super) type_name: String,
+    /// What stands there.
+    pub(super) known: KnownType,
+}
+
+/// A built-in type that custom resources use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum KnownType {
+    Quantity,
+    Duration,
+    /// A struct of the core group, by its name in the table of types.
+    Core(&'static str),
+}
+
+impl KnownType {
+    /// As the settings name it: `core/Quantity`, `meta/v1/Duration` or `core/v1/PodSpec`.
+    pub(super) fn named(written: &str) -> Option<KnownType> {
+        match written {
+            "core/Quantity" => Some(KnownType::Quantity),
+            "meta/v1/Duration" => Some(KnownType::Duration),
+            _ => {
+                let name = written.strip_prefix("core/v1/")?;
+                let node = Schemas::named_type(&format!("core/v1.{name}"))?;
+                Some(KnownType::Core(&node.as_struct()?.name))
+            }
+        }
+    }
 }
 
 /// Rewrites the known-type fields (`util/argo/normalizers/knowntypes_normalizer.go:Normalize`).
 pub(super) fn known_types(object: &mut Value, fields: &[KnownTypeField]) {
     for field in fields {
-        rewrite_at(object, &field.path, &field.type_name);
+        rewrite_at(object, &field.path, field.known);
     }
 }
 
-fn rewrite_at(value: &mut Value, path: &[String], type_name: &str) {
+fn rewrite_at(value: &mut Value, path: &[String], known: KnownType) {
     if let Value::Array(items) = value {
         for item in items.iter_mut().filter(|item| item.is_object()) {
-            rewrite_at(item, path, type_name);
+            rewrite_at(item, path, known);
         }
         return;
     }
     let Some((head, rest)) = path.split_first() else {
-        rewrite(value, type_name);
+        rewrite(value, known);
         return;
     };
     if let Some(inner) = value.get_mut(head) {
-        rewrite_at(inner, rest, type_name);
+        rewrite_at(inner, rest, known);
     }
 }
 
-fn rewrite(value: &mut Value, type_name: &str) {
-    if type_name == "Quantity" {
-        let canonical = crate::plan::schema::quantity::canonical(value).map(|text| text.into_owned());
-        if let Some(text) = canonical {
-            *value = Value::String(text);
+fn rewrite(value: &mut Value, known: KnownType) {
+    let canonical = match known {
+        KnownType::Quantity => quantity::canonical(value).map(|text| text.into_owned()),
+        KnownType::Duration => value.as_str().and_then(duration::canonical),
+        KnownType::Core(name) => {
+            if let Some(node) = Schemas::named_type(name) {
+                remarshal_known_type(node, value);
+            }
+            None
         }
-    } else if let Some(node) = Schemas::named_type(type_name) {
-        remarshal_known_type(node, value);
+    };
+    if let Some(text) = canonical {
+        *value = Value::String(text);
     }
 }
 

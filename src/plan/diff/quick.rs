@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::ignore::{Target, Touch};
-use super::{DiffContext, structured};
+use super::{DiffContext, Method, structured};
 use crate::plan::schema::{ListMerge, Node, PatchStrategy, Schemas};
 
 /// Nesting limit; deeper pairs take the long way.
@@ -15,12 +15,12 @@ pub(super) fn is_unmodified(target: &Value, live: &Value, last_applied: Option<&
         return false;
     }
     let node = Schemas::builtin().scheme_type(target);
-    let (rules, typed) =
-        if ctx.server_side_apply { (Rules::Structured, ctx.schemas.object_type(target)) } else { (Rules::Strategic, node) };
+    let three_way = ctx.method == Method::ThreeWay;
+    let (rules, typed) = if three_way { (Rules::Strategic, node) } else { (Rules::Structured, ctx.schemas.object_type(target)) };
     if !contains(target, live, typed, rules, DEPTH) {
         return false;
     }
-    if ctx.server_side_apply {
+    if !three_way {
         return structured::owns_nothing_more(target, live, typed);
     }
     last_applied.is_none_or(|text| is_written_as(target, text))

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{DiffContext, IgnoreRules, LAST_APPLIED, ObjectDiff, REDACTED, StatusIgnore, Strategy, diff};
+use super::{DiffContext, IgnoreRules, LAST_APPLIED, Method, ObjectDiff, REDACTED, StatusIgnore, Strategy, diff};
 use crate::argocd::settings::Settings;
 use crate::argocd::tracking::Tracking;
 use crate::plan::schema::Schemas;
@@ -14,12 +14,13 @@ fn rules(application: Value) -> IgnoreRules {
 }
 
 fn compare_with(target: &Value, live: &Value, rules: &IgnoreRules, server_side_apply: bool) -> ObjectDiff {
-    diff(target, live, &DiffContext { server_side_apply, ..context(rules, &Settings::default().tracking) })
+    let method = if server_side_apply { Method::StructuredMerge } else { Method::ThreeWay };
+    diff(target, live, &DiffContext { method, ..context(rules, &Settings::default().tracking) })
 }
 
 fn context<'a>(rules: &'a IgnoreRules, tracking: &'a Tracking) -> DiffContext<'a> {
     DiffContext {
-        server_side_apply: false,
+        method: Method::ThreeWay,
         ignore: rules,
         tracking,
         shows_foreign_tracking_id: true,

@@ -39,6 +39,16 @@ impl<'a> Subject<'a> {
         self.group == group && self.kind == kind
     }
 
+    /// Where the Pod's spec stands in objects of this kind, as a JSON pointer.
+    pub(super) fn pod_spec(&self) -> Option<&'static str> {
+        match (self.group, self.kind) {
+            ("", "Pod") => Some("/spec"),
+            ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") | ("batch", "Job") => Some("/spec/template/spec"),
+            ("batch", "CronJob") => Some("/spec/jobTemplate/spec/template/spec"),
+            _ => None,
+        }
+    }
+
     /// Whether the values of the object may never be shown.
     pub(super) fn is_secret(&self) -> bool {
         self.is("", "Secret")

@@ -280,12 +280,7 @@ fn port_number_as_name(subject: &Subject<'_>, object: &Value) -> Option<String> 
             .find(|(_, port)| port.get("targetPort").is_some_and(digits))
             .map(|(index, _)| format!("/spec/ports/{index}/targetPort"));
     }
-    let pod = match (subject.group, subject.kind) {
-        ("", "Pod") => "/spec",
-        ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") | ("batch", "Job") => "/spec/template/spec",
-        ("batch", "CronJob") => "/spec/jobTemplate/spec/template/spec",
-        _ => return None,
-    };
+    let pod = subject.pod_spec()?;
     list(&format!("{pod}/containers")).find_map(|(index, container)| {
         let below = probe_port(container, digits)?;
         Some(format!("{pod}/containers/{index}/{below}"))

@@ -41,12 +41,30 @@ pub(super) fn update_problem(change: &Change<'_>) -> Option<Problem> {
 
 /// A spec that no apply and no create gets past the API server.
 pub(super) fn spec_problem(subject: &Subject<'_>, object: &Value) -> Option<Problem> {
+    volume_of_two_kinds(subject, object).or_else(|| workload_problem(subject, object))
+}
+
+fn workload_problem(subject: &Subject<'_>, object: &Value) -> Option<Problem> {
     let selects = match (subject.group, subject.kind) {
         ("apps", "Deployment" | "DaemonSet" | "ReplicaSet" | "StatefulSet") => true,
         ("", "ReplicationController") => false,
         _ => return None,
     };
     selector_mismatch(subject, object, selects).or_else(|| left_over_rolling_update(subject, object))
+}
+
+/// A volume that is both: server-side apply adds the new source beside the live one that another manager still owns, and nothing takes that away.
+fn volume_of_two_kinds(subject: &Subject<'_>, object: &Value) -> Option<Problem> {
+    let pod = subject.pod_spec()?;
+    let volumes = object.pointer(pod)?.get("volumes")?.as_array()?;
+    let (index, volume) = volumes.iter().enumerate().find_map(|(index, volume)| {
+        let sources: Vec<&str> =
+            volume.as_object()?.iter().filter(|(key, value)| *key != "name" && !value.is_null()).map(|(key, _)| key.as_str()).collect();
+        (sources.len() > 1).then(|| (index, sources.join(" and ")))
+    })?;
+    let pointer = format!("{pod}/volumes/{index}");
+    let reason = format!("{} of {subject} becomes {volume} at once, and a volume has one source", super::dotted(&pointer));
+    Some(Problem::new(FailureKind::InvalidValue { pointer }, Certainty::Measured, reason))
 }
 
 fn selector_mismatch(subject: &Subject<'_>, object: &Value, has_label_selector: bool) -> Option<Problem> {

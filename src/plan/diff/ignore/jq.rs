@@ -14,12 +14,12 @@ use super::{IgnoreError, remove};
 type Filter = jaq_core::Filter<data::JustLut<Val>>;
 
 /// Words that can make an expression run without end, end the program, or read and write beside it.
-const UNBOUNDED: [&str; 16] = [
+const UNBOUNDED: [&str; 18] = [
     "def",
     "repeat",
     "until",
     "while",
-    "recurse",
+    "recurse(",
     "range",
     "infinite",
     "input",
@@ -31,6 +31,8 @@ const UNBOUNDED: [&str; 16] = [
     "halt_error",
     "debug",
     "stderr",
+    "env",
+    "ENV",
 ];
 /// jq's `IN`, which jaq lacks.
 const PRELUDE: &str = "def IN(s): any(s == .; .); def IN(src; s): any(src == s; .);";
@@ -52,8 +54,8 @@ impl std::fmt::Debug for PathExpression {
 
 impl PathExpression {
     pub(super) fn compile(text: &str) -> Result<PathExpression, IgnoreError> {
-        if let Some(word) = words(text).find(|word| UNBOUNDED.contains(word)) {
-            return Err(IgnoreError::Unbounded { expression: text.to_owned(), word: word.to_owned() });
+        if let Some(word) = words(text).find_map(|word| UNBOUNDED.into_iter().find(|refused| is_word(text, word, refused))) {
+            return Err(IgnoreError::Unbounded { expression: text.to_owned(), word: word.trim_end_matches('(').to_owned() });
         }
         let failed = |reason: String| IgnoreError::Jq { expression: text.to_owned(), reason };
         let code = format!("{PRELUDE} path({text})");
@@ -156,9 +158,24 @@ fn compare(left: &[String], right: &[String]) -> std::cmp::Ordering {
     left.len().cmp(&right.len())
 }
 
+/// Whether a word of the text is a refused one. `recurse` alone ends with the object; with a function it need not.
+fn is_word(text: &str, word: &str, refused: &str) -> bool {
+    match refused.strip_suffix('(') {
+        Some(name) => word == name && calls(text, name),
+        None => word == refused,
+    }
+}
+
+/// Whether a name is followed by a parenthesis anywhere.
+fn calls(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| text.get(at + name.len()..).is_some_and(|rest| rest.trim_start().starts_with('(')))
+}
+
 /// The names in an expression. Text in quotes does not count, unless it could hold code (`\\(…)`).
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let interpolates = text.contains("\\(");
     let code = text.split('"').enumerate().filter(move |(index, _)| index % 2 == 0 || interpolates).map(|(_, part)| part);
-    code.flat_map(|part| part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.')).filter(|word| !word.starts_with('.'))
+    let names = code.flat_map(|part| part.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.'));
+    // What follows a point is the name of a field.
+    names.filter_map(|name| name.split('.').next()).filter(|word| !word.is_empty())
 }

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{IgnoreError, Pattern, Rule, Target};
-use crate::plan::diff::normalize::KnownTypeField;
+use crate::argocd::Version;
+use crate::plan::diff::normalize::{KnownType, KnownTypeField};
 
 const CUSTOMIZATIONS: &str = "resource.customizations";
 const COMPARE_OPTIONS: &str = "resource.compareoptions";
@@ -95,16 +96,18 @@ pub(super) fn customizations(settings: &BTreeMap<String, String>) -> Result<BTre
         let Some((part, written)) = key.strip_prefix(CUSTOMIZATIONS).and_then(|rest| rest.strip_prefix('.')?.split_once('.')) else {
             continue;
         };
-        let override_key = match written.split_once('_') {
-            Some((group, kind)) => format!("{group}/{kind}"),
-            None if written == "all" => "*/*".to_owned(),
-            None => written.to_owned(),
+        let override_key = match (written, written.split_once('_')) {
+            ("all", _) => "*/*".to_owned(),
+            (_, Some((group, kind))) if !kind.contains('_') => format!("{group}/{kind}"),
+            (kind, None) if !kind.is_empty() => kind.to_owned(),
+            _ => return Err(unreadable(key, "a key ends in `<group>_<kind>` or `<kind>`")),
         };
         let own = found.entry(override_key).or_default();
         match part {
             "ignoreDifferences" => own.lists = if text.trim().is_empty() { Lists::default() } else { yaml(key, text)? },
             "knownTypeFields" => own.known_types = known_types(yaml(key, text)?),
-            _ => {}
+            "health" | "useOpenLibs" | "actions" | "ignoreResourceUpdates" => {}
+            other => return Err(unreadable(key, format!("`{other}` is no customization"))),
         }
     }
     Ok(found)
@@ -112,12 +115,8 @@ pub(super) fn customizations(settings: &BTreeMap<String, String>) -> Result<BTre
 
 fn known_types(written: Vec<WrittenKnownType>) -> Vec<KnownTypeField> {
     let fields = written.into_iter().filter_map(|field| {
-        let type_name = match field.type_name.as_str() {
-            "core/Quantity" => "Quantity".to_owned(),
-            other => other.to_owned(),
-        };
-        let known = type_name == "Quantity" || crate::plan::schema::Schemas::named_type(&type_name).is_some();
-        known.then(|| KnownTypeField { path: field.field.split('.').map(str::to_owned).collect(), type_name })
+        let known = KnownType::named(&field.type_name)?;
+        Some(KnownTypeField { path: field.field.split('.').map(str::to_owned).collect(), known })
     });
     fields.collect()
 }
@@ -127,7 +126,7 @@ pub(super) fn default_known_types() -> BTreeMap<(String, String), Vec<KnownTypeF
     let path = ["spec", "template", "spec"].map(str::to_owned).to_vec();
     BTreeMap::from([(
         ("argoproj.io".to_owned(), "Rollout".to_owned()),
-        vec![KnownTypeField { path, type_name: "core/v1.PodSpec".to_owned() }],
+        KnownType::named("core/v1/PodSpec").map(|known| KnownTypeField { path, known }).into_iter().collect(),
     )])
 }
 
@@ -155,6 +154,8 @@ pub enum StatusIgnore {
     All,
     /// CustomResourceDefinitions.
     Crd,
+    /// CustomResourceDefinitions, and with it their `preserveUnknownFields`: the default before 3.0.
+    CrdAndUnknownFields,
     /// None.
     None,
 }
@@ -163,10 +164,39 @@ impl StatusIgnore {
     pub(in crate::plan::diff) fn covers(self, target: &Target<'_>) -> bool {
         match self {
             StatusIgnore::All => true,
-            StatusIgnore::Crd => target.group == "apiextensions.k8s.io" && target.kind == "CustomResourceDefinition",
+            StatusIgnore::Crd | StatusIgnore::CrdAndUnknownFields => is_definition(target),
             StatusIgnore::None => false,
         }
     }
+
+    /// Takes the ignored fields out of an object that this covers.
+    pub(in crate::plan::diff) fn remove(self, object: &mut Value) {
+        let Some(map) = object.as_object_mut() else { return };
+        map.remove("status");
+        if self == StatusIgnore::CrdAndUnknownFields
+            && let Some(spec) = map.get_mut("spec").and_then(Value::as_object_mut)
+        {
+            spec.remove("preserveUnknownFields");
+        }
+    }
+
+    /// What a word in the settings means (`util/settings/settings.go:GetResourceOverrides`).
+    fn of_word(word: &str, version: Version) -> StatusIgnore {
+        let since_3 = version.ignores_status_by_default();
+        match word {
+            "off" | "false" => StatusIgnore::None,
+            "none" if since_3 => StatusIgnore::None,
+            "crd" if since_3 => StatusIgnore::Crd,
+            "all" => StatusIgnore::All,
+            "" | "crd" if !since_3 => StatusIgnore::CrdAndUnknownFields,
+            _ if since_3 => StatusIgnore::All,
+            _ => StatusIgnore::Crd,
+        }
+    }
+}
+
+fn is_definition(target: &Target<'_>) -> bool {
+    target.group == "apiextensions.k8s.io" && target.kind == "CustomResourceDefinition"
 }
 
 /// `resource.compareoptions` of argocd-cm.
@@ -182,19 +212,22 @@ impl CompareOptions {
     /// Reads the setting.
     ///
     /// # Errors
-    /// If it is not a YAML map.
-    pub fn from_settings(settings: &BTreeMap<String, String>) -> Result<CompareOptions, IgnoreError> {
-        let Some(text) = settings.get(COMPARE_OPTIONS).filter(|text| !text.trim().is_empty()) else { return Ok(CompareOptions::default()) };
-        let map: BTreeMap<String, Value> = yaml(COMPARE_OPTIONS, text)?;
-        let ignore_status = match map.get("ignoreResourceStatusField") {
-            Some(Value::Bool(false)) => StatusIgnore::None,
-            Some(Value::String(word)) => match word.as_str() {
-                "crd" => StatusIgnore::Crd,
-                "none" | "off" | "false" => StatusIgnore::None,
-                _ => StatusIgnore::All,
-            },
-            _ => StatusIgnore::All,
+    /// If it is not a YAML map with values of the right types.
+    pub fn from_settings(settings: &BTreeMap<String, String>, version: Version) -> Result<CompareOptions, IgnoreError> {
+        let text = settings.get(COMPARE_OPTIONS).map(String::as_str).unwrap_or_default();
+        let map: BTreeMap<String, Value> = if text.trim().is_empty() { BTreeMap::new() } else { yaml(COMPARE_OPTIONS, text)? };
+        let word = match map.get("ignoreResourceStatusField") {
+            None | Some(Value::Null) => "",
+            // YAML reads an unquoted `off` as false.
+            Some(Value::Bool(false)) => "off",
+            Some(Value::String(word)) => word,
+            Some(_) => "?",
         };
-        Ok(CompareOptions { ignore_aggregated_roles: map.get("ignoreAggregatedRoles") == Some(&Value::Bool(true)), ignore_status })
+        let ignore_aggregated_roles = match map.get("ignoreAggregatedRoles") {
+            None | Some(Value::Null) => false,
+            Some(Value::Bool(flag)) => *flag,
+            Some(other) => return Err(unreadable(COMPARE_OPTIONS, format!("ignoreAggregatedRoles must be true or false, not {other}"))),
+        };
+        Ok(CompareOptions { ignore_aggregated_roles, ignore_status: StatusIgnore::of_word(word, version) })
     }
 }

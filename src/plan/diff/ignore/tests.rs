@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::argocd::Version;
+
 use super::{CompareOptions, IgnoreError, IgnoreRules, RespectOptions, StatusIgnore, Target};
 
 fn rules(application: Value) -> IgnoreRules {
@@ -82,16 +84,67 @@ fn jq_expressions_delete_what_they_select() {
 }
 
 #[test]
-fn expressions_that_are_no_jq_or_could_run_for_ever_are_errors() {
+fn expressions_that_are_no_jq_are_errors() {
     let compile = |expression: &str| {
         IgnoreRules::compile(Some(&json!([{"kind": "*", "jqPathExpressions": [expression]}])), &BTreeMap::new()).map(|_| ())
     };
     assert!(matches!(compile(".spec["), Err(IgnoreError::Jq { .. })));
     assert!(matches!(compile(".spec | nothing_like_this"), Err(IgnoreError::Jq { .. })));
-    assert!(matches!(compile("last(repeat(.))"), Err(IgnoreError::Unbounded { .. })));
-    assert!(matches!(compile("def f: f; f"), Err(IgnoreError::Unbounded { .. })));
-    assert_eq!(compile(".spec.range, .metadata.annotations[\"input\"]"), Ok(()), "names of fields are no functions");
     assert!(IgnoreRules::compile(Some(&json!({"kind": "x"})), &BTreeMap::new()).is_err());
+}
+
+#[test]
+fn expressions_that_could_run_for_ever_are_not_run_and_said() {
+    let object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"a": {"x": 1}, "x": 2}});
+    let not_run = |expression: &str| {
+        let rules = rules(json!([{"group": "apps", "kind": "*", "jqPathExpressions": [expression]}]));
+        rules.not_run(&object).map(ToString::to_string)
+    };
+    for expression in ["last(repeat(.))", "def f: f; f", "recurse (.a)", ".spec | select(env.HOME)", ".spec[$ENV.X]"] {
+        assert!(not_run(expression).is_some_and(|text| text.contains(expression)), "{expression}");
+    }
+    for expression in [".spec.range, .metadata.annotations[\"input\"]", "recurse | objects | .x", ".. | objects | .x"] {
+        assert_eq!(not_run(expression), None, "{expression}");
+    }
+    let rules = rules(json!([{"kind": "Service", "jqPathExpressions": ["def f: f; f"]}]));
+    assert_eq!(rules.not_run(&object), None, "the rule is for another kind");
+}
+
+#[test]
+fn everything_of_a_name_at_any_depth_can_be_selected() {
+    let object = json!({"spec": {"a": {"x": 1, "y": 2}, "x": 2, "list": [{"x": 3}]}});
+    for expression in ["recurse | objects | .x", ".. | objects | .x", "..|select(type == \"object\" and has(\"x\")).x"] {
+        let rules = rules(json!([{"group": "*", "kind": "*", "jqPathExpressions": [expression]}]));
+        assert_eq!(without(&rules, object.clone()), json!({"spec": {"a": {"y": 2}, "list": [{}]}}), "{expression}");
+    }
+}
+
+#[test]
+fn fields_of_known_types_are_compared_as_the_built_in_type_is() {
+    let settings = settings(&[(
+        "resource.customizations.knownTypeFields.example.test_Shelf",
+        "- {field: spec.pod, type: core/v1/PodSpec}\n- {field: spec.sizes.limit, type: core/Quantity}\n- {field: spec.wait, type: meta/v1/Duration}\n- {field: spec.other, type: apps/v1/Deployment}\n",
+    )]);
+    let rules = IgnoreRules::compile(None, &settings).expect("valid");
+    let shelf = |cpu: Value, limit: Value, wait: &str| {
+        json!({"apiVersion": "example.test/v1", "kind": "Shelf", "spec": {"wait": wait, "other": {"cpu": cpu}, "sizes": [{"limit": limit}],
+            "pod": {"containers": [{"name": "a", "resources": {"limits": {"cpu": cpu}}}]}}})
+    };
+    let mut expected = shelf(json!("500m"), json!("1Gi"), "1m30s");
+    expected["spec"]["other"]["cpu"] = json!(0.5);
+    let found = without(&rules, shelf(json!(0.5), json!("1024Mi"), "90s"));
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_key_of_argocd_cm_that_argo_cd_cannot_read_is_an_error() {
+    for key in ["ignoreDifferences.apps_v1_Deployment", "ignoreDiff.apps_Deployment"] {
+        let key = format!("resource.customizations.{key}");
+        assert!(
+            matches!(IgnoreRules::compile(None, &settings(&[(&key, "jsonPointers: [/spec]")])), Err(IgnoreError::Setting { .. })),
+            "{key}"
+        );
+    }
 }
 
 #[test]
@@ -120,8 +173,15 @@ fn system_settings_are_united_with_the_application_and_a_split_key_replaces_the_
 
 #[test]
 fn compare_options_are_read_with_their_odd_spellings() {
-    let read = |text: &str| CompareOptions::from_settings(&settings(&[("resource.compareoptions", text)])).expect("valid");
-    assert_eq!(CompareOptions::from_settings(&BTreeMap::new()), Ok(CompareOptions::default()));
+    let (old, new) = (Version { major: 2, minor: 14 }, Version { major: 3, minor: 0 });
+    let of = |text: &str, version| CompareOptions::from_settings(&settings(&[("resource.compareoptions", text)]), version);
+    let read = |text: &str| of(text, new).expect("valid");
+    assert_eq!(CompareOptions::from_settings(&BTreeMap::new(), new), Ok(CompareOptions::default()));
+    let before = |text: &str| of(text, old).expect("valid").ignore_status;
+    assert_eq!(before(""), StatusIgnore::CrdAndUnknownFields, "the default before 3.0");
+    assert_eq!(before("ignoreResourceStatusField: none"), StatusIgnore::Crd, "a word that 2.x does not know");
+    assert_eq!(before("ignoreResourceStatusField: all"), StatusIgnore::All);
+    assert!(of("ignoreAggregatedRoles: maybe", new).is_err() && of("- a", new).is_err());
     for (word, expected) in [
         ("all", StatusIgnore::All),
         ("crd", StatusIgnore::Crd),

@@ -1,0 +1,55 @@
+//! Server-side diff, approximated: takes what server-side apply would merge, hands on what Argo CD keeps of the dry run's answer
+//! (GE `diff/diff.go:removeWebhookMutation`).
+
+use serde_json::{Map, Value};
+
+use super::fill_defaults;
+use crate::plan::schema::Node;
+
+/// The merged object with what the server fills in again put back to its live value: Argo CD takes what `argocd-controller` does not own for the
+/// work of a webhook. So a defaulted field that leaves Git is no difference, although the sync resets it.
+pub(super) fn without_mutations(mut merged: Value, live: &Value, node: Option<Node<'static>>) -> Value {
+    let Some(node) = node else { return merged };
+    let mut filled = merged.clone();
+    fill_defaults(node, &mut filled);
+    name_claim_templates(&mut filled);
+    put_back(&mut merged, &filled, live);
+    merged
+}
+
+/// The server writes version and kind into the claim templates of a StatefulSet.
+fn name_claim_templates(object: &mut Value) {
+    if object.get("kind").is_none_or(|kind| kind != "StatefulSet") {
+        return;
+    }
+    let templates = object.pointer_mut("/spec/volumeClaimTemplates").and_then(Value::as_array_mut);
+    for template in templates.into_iter().flatten().filter_map(Value::as_object_mut) {
+        for (field, value) in [("apiVersion", "v1"), ("kind", "PersistentVolumeClaim")] {
+            template.entry(field).or_insert_with(|| Value::from(value));
+        }
+    }
+}
+
+fn put_back(merged: &mut Value, filled: &Value, live: &Value) {
+    match (merged, filled, live) {
+        (Value::Object(merged), Value::Object(filled), Value::Object(live)) => put_back_fields(merged, filled, live),
+        (Value::Array(merged), Value::Array(filled), Value::Array(live)) if merged.len() == live.len() => {
+            for ((merged, filled), live) in merged.iter_mut().zip(filled).zip(live) {
+                put_back(merged, filled, live);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn put_back_fields(merged: &mut Map<String, Value>, filled: &Map<String, Value>, live: &Map<String, Value>) {
+    for (name, own) in live {
+        match (merged.get_mut(name), filled.get(name)) {
+            (Some(inner), Some(filled)) => put_back(inner, filled, own),
+            (None, Some(_)) => {
+                merged.insert(name.clone(), own.clone());
+            }
+            _ => {}
+        }
+    }
+}
