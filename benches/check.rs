@@ -22,7 +22,7 @@ use presync::inventory::scan::{self, CandidateKind, Mentions};
 use presync::manifest::{Manifest, Side};
 use presync::plan::application::{self, Input};
 use presync::plan::{Action, World};
-use presync::render::directory;
+use presync::render::{Programs, directory};
 use presync::repo::{Parser, Repository};
 use presync::snapshot::{self, LiveState};
 use rayon::prelude::*;
@@ -133,6 +133,8 @@ impl Bench {
             repo_urls: Vec::new(),
             applications: Vec::new(),
             all,
+            offline: true,
+            programs: Programs::from_environment(),
         };
         Ok(check::run(&options)?)
     }

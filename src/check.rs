@@ -81,7 +81,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     );
     let revisions = revisions?;
     let loaded = loaded?;
-    let sources = sources::Sources::new(&revisions);
+    let sources = sources::Sources::new(&revisions, options, loaded.as_ref());
     let discovered = applications::discover(&sources, loaded.as_ref(), options.all);
     let live = loaded.unwrap_or_else(|| planning::assumed(&discovered, &sources));
     let planned = planning::plan(&discovered, &sources, &live, options.all, &wanted);

@@ -12,5 +12,5 @@ pub mod span;
 
 pub use key::ResourceKey;
 pub use metadata::{NonString, annotation, label, metadata_str, non_string};
-pub use origin::{Manifest, Origin, Side};
+pub use origin::{Manifest, Origin, RenderedFrom, Renderer, Side};
 pub use pointer::Pointer;

@@ -10,6 +10,7 @@ use assert_cmd::cargo::cargo_bin;
 use presync::check::{self, Head, Options, Outcome};
 use presync::finding::Severity;
 use presync::plan::Action;
+use presync::render::Programs;
 use tempfile::TempDir;
 
 /// What is expected of one step.
@@ -127,6 +128,8 @@ fn outcome(shop: &Path, number: usize, step: &Expected) -> Outcome {
         repo_urls: Vec::new(),
         applications: Vec::new(),
         all: false,
+        offline: true,
+        programs: Programs::default(),
     };
     check::run(&options).unwrap()
 }

@@ -5,6 +5,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper of a test that cannot go on fails the test")]
 
 mod support;
+#[path = "support/tools.rs"]
+#[allow(dead_code, reason = "the search path is for tests that run the program")]
+mod tools;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,6 +15,7 @@ use std::path::{Path, PathBuf};
 use presync::check::{self, Head, Options, Outcome};
 use presync::finding::{Finding, Severity};
 use presync::plan::{Action, SyncPlan};
+use presync::render::Programs;
 use rayon::prelude::*;
 use serde::Deserialize;
 
@@ -94,6 +98,8 @@ fn scenario(folder: &Path) -> Result<(), String> {
         repo_urls: vec![support::REPOSITORY_URL.to_owned()],
         applications: Vec::new(),
         all,
+        offline: true,
+        programs: Programs::in_folder(tools::folder()),
     };
     let run = |all: bool| check::run(&options(all)).map_err(|error| format!("  cannot be checked: {error}\n"));
     let mut problems = compare_plans(&expected, &run(true)?);

@@ -53,7 +53,9 @@ fn location(place: &Place, text: &Arc<str>) -> Location {
     let document = place.origin.document.clone();
     let document = if document.is_empty() { 0..text.len() } else { document };
     let pointer = Pointer::parse(&format!("{}{}", place.origin.within, place.pointer)).unwrap_or_else(|_| Pointer::root());
-    let span = if place.pointer.is_empty() && place.origin.within.is_empty() {
+    // In a template or a program there are no fields to look up.
+    let is_program = place.origin.rendered.as_ref().is_some_and(|rendered| rendered.is_program());
+    let span = if is_program || (place.pointer.is_empty() && place.origin.within.is_empty()) {
         first_line(text, document.start, place.origin.line)
     } else {
         match locate_nearest(text, document.clone(), &pointer) {

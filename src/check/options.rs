@@ -6,6 +6,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::CheckError;
 use crate::argocd::AppId;
+use crate::render::Programs;
 
 /// What would be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +38,10 @@ pub struct Options {
     pub applications: Vec<String>,
     /// Every Application, and findings that were there before.
     pub all: bool,
+    /// Use no network.
+    pub offline: bool,
+    /// The programs that render.
+    pub programs: Programs,
 }
 
 /// Which Applications are looked at.

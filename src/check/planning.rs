@@ -125,10 +125,10 @@ fn candidates<'a>(discovered: &'a Discovered, sources: &Sources<'_>, all: bool) 
         .into_par_iter()
         .filter_map(|entry| {
             let (base, head) = (side(entry, Side::Base), side(entry, Side::Head));
-            let touched = [&base, &head]
-                .into_iter()
-                .flatten()
-                .any(|application| sources.paths(application).iter().any(|path| changes.touches_under(path)));
+            let reads_changed = |application: &Option<Arc<Application>>, side: Side| {
+                application.as_ref().is_some_and(|application| sources.inputs(application, side).touched_by(changes))
+            };
+            let touched = reads_changed(&head, Side::Head) || reads_changed(&base, Side::Base);
             let differs = match (&base, &head) {
                 (Some(base), Some(head)) => base.object != head.object,
                 _ => true,
@@ -436,7 +436,7 @@ pub(super) fn assumed(discovered: &Discovered, sources: &Sources<'_>) -> LiveSta
     let objects: Vec<Vec<AssumedObject>> = applications
         .into_par_iter()
         .map(|application| {
-            let touched = sources.paths(application).iter().any(|path| changes.touches_under(path));
+            let touched = sources.inputs(application, Side::Base).touched_by(changes);
             assumed_objects(application, touched, sources, &world)
         })
         .collect();

@@ -2,16 +2,21 @@
 //!
 //! Takes Applications; hands on their manifests, or why there are none.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use super::options::Options;
 use super::revisions::Revisions;
-use crate::argocd::names::SKIP_FILE_RENDERING;
+use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER, SKIP_FILE_RENDERING};
 use crate::argocd::{Application, Source};
 use crate::inventory::scan::Mentions;
 use crate::manifest::{Manifest, Side};
-use crate::render::{RenderError, Rendered, SourceKind, directory, kind};
+use crate::render::program::Limits;
+use crate::render::scratch::Scratch;
+use crate::render::{Capabilities, Identity, Inputs, Job, Key, Reference, RenderError, Rendered, Request, Stop, Workshop};
 use crate::repo::{Follows, MergeTarget, Parser, RepoUrl, clean_path, revision_follows};
+use crate::snapshot::{ClusterInfo, LiveState};
 
 /// What rendering an Application at one side gives.
 #[derive(Clone, Debug)]
@@ -26,21 +31,27 @@ pub(super) enum Render {
     Unjudged(String, String),
 }
 
+/// What a job gave, and at which side.
+type Made = (Side, Result<Arc<Rendered>, Stop>);
+
 /// Renders sources, and remembers what it rendered.
 pub(super) struct Sources<'a> {
     /// The two sides.
     pub(super) revisions: &'a Revisions,
     /// Which contents mention Argo CD.
     pub(super) mentions: Mentions,
-    /// Parses files, each content once.
-    pub(super) parser: Parser,
-    cache: Mutex<HashMap<(Side, String), Render>>,
+    /// What all renders share.
+    pub(super) workshop: Workshop,
+    capabilities: BTreeMap<Arc<str>, Capabilities>,
+    applications: Mutex<HashMap<(Side, String), Render>>,
+    /// Each result is made once, whoever asks for it first.
+    jobs: Mutex<HashMap<Key, Arc<OnceLock<Made>>>>,
     broken_links: [Option<String>; 2],
 }
 
 impl<'a> Sources<'a> {
     /// Nothing rendered yet.
-    pub(super) fn new(revisions: &'a Revisions) -> Self {
+    pub(super) fn new(revisions: &'a Revisions, options: &Options, live: Option<&LiveState>) -> Self {
         let broken = |side: Side| {
             let links = revisions.tree(side).out_of_bounds_links().ok()?;
             links.first().map(|link| format!("{} points to {}", link.path, link.target))
@@ -48,8 +59,18 @@ impl<'a> Sources<'a> {
         Self {
             revisions,
             mentions: Mentions::default(),
-            parser: Parser::new(SKIP_FILE_RENDERING),
-            cache: Mutex::default(),
+            workshop: Workshop {
+                parser: Parser::new(SKIP_FILE_RENDERING),
+                scratch: Scratch::default(),
+                programs: options.programs.clone(),
+                limits: Limits::default(),
+                offline: options.offline,
+                settings: live.map(|live| live.settings().clone()).unwrap_or_default(),
+                settings_known: live.is_some_and(LiveState::knows_argocd),
+            },
+            capabilities: live.map(capabilities).unwrap_or_default(),
+            applications: Mutex::default(),
+            jobs: Mutex::default(),
             broken_links: [broken(Side::Base), broken(Side::Head)],
         }
     }
@@ -82,6 +103,25 @@ impl<'a> Sources<'a> {
         here.filter_map(|source| clean_path(&source.path)).collect()
     }
 
+    /// The paths of this repository that decide what an Application renders to at one side.
+    pub(super) fn inputs(&self, application: &Application, side: Side) -> Inputs {
+        let identity = Identity::of(application, &self.workshop.settings);
+        let references = self.references(application, side);
+        let mut inputs = Inputs::default();
+        for source in application.spec.sources() {
+            // Also where it cannot be rendered: what stands there may be the reason.
+            if self.is_here(source)
+                && let Some(path) = clean_path(&source.path)
+            {
+                inputs.folder(&path);
+            }
+            if let Ok(job) = self.job(application, source, side, &identity, &references) {
+                inputs.extend(job.inputs());
+            }
+        }
+        inputs
+    }
+
     /// What an Application renders at one side; nothing where it cannot be rendered.
     pub(super) fn rendered(&self, application: &Application, side: Side) -> Vec<Arc<Manifest>> {
         match self.render(application, side) {
@@ -92,12 +132,14 @@ impl<'a> Sources<'a> {
 
     /// Renders an Application at one side; every distinct source is rendered once.
     pub(super) fn render(&self, application: &Application, side: Side) -> Render {
-        let key = (side, format!("{:?} {:?}", application.spec.sources(), application.spec.source_hydrator.is_some()));
-        if let Some(known) = self.cache.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        let spec = &application.spec;
+        let text = format!("{} {} {:?} {:?}", application.id, spec.project, spec.destination, (spec.sources(), &spec.source_hydrator));
+        let key = (side, text);
+        if let Some(known) = self.applications.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return known.clone();
         }
         let render = self.render_anew(application, side);
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner).insert(key, render.clone());
+        self.applications.lock().unwrap_or_else(PoisonError::into_inner).insert(key, render.clone());
         render
     }
 
@@ -110,94 +152,142 @@ impl<'a> Sources<'a> {
         if let Some(pinned) = sources.iter().find_map(|source| if self.is_here(source) { self.follows(source).err() } else { None }) {
             return Render::NotTracked(pinned);
         }
-        let multi = application.spec.is_multi_source();
+        let identity = Identity::of(application, &self.workshop.settings);
+        let references = self.references(application, side);
         let mut all = Rendered::default();
         for source in sources {
-            if multi && source.path.is_empty() && source.chart.is_empty() {
+            if application.spec.is_multi_source() && source.path.is_empty() && source.chart.is_empty() {
                 continue;
             }
-            match self.render_source(source, side) {
-                Render::Done(rendered) if sources.len() == 1 => return Render::Done(rendered),
-                Render::Done(rendered) => {
-                    all.manifests.extend(rendered.manifests.iter().cloned());
-                    all.duplicate_keys.extend(rendered.duplicate_keys.iter().cloned());
-                    all.warnings.extend(rendered.warnings.iter().cloned());
-                }
-                other => return other,
+            let made = self.job(application, source, side, &identity, &references).and_then(|job| self.run(&job, side));
+            match made {
+                Ok(rendered) if sources.len() == 1 => return Render::Done(rendered),
+                Ok(rendered) => all.append(&rendered),
+                Err(Stop::Failed(error)) => return Render::Failed(error),
+                Err(Stop::Unjudged { what, why }) => return Render::Unjudged(what, why),
             }
         }
         Render::Done(Arc::new(all))
     }
 
-    fn render_source(&self, source: &Source, side: Side) -> Render {
+    /// Runs a job, or finds what an equal one gave.
+    fn run(&self, job: &Job<'_>, side: Side) -> Result<Arc<Rendered>, Stop> {
+        let Some(key) = job.key() else { return job.run().map(Arc::new) };
+        let cell = Arc::clone(self.jobs.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
+        let (made_at, result) = cell.get_or_init(|| (side, job.run().map(Arc::new)));
+        if *made_at == side {
+            return result.clone();
+        }
+        match result {
+            Ok(rendered) => Ok(Arc::new(rendered.at_side(side))),
+            Err(stop) => Err(stop.at_side(side)),
+        }
+    }
+
+    /// The job that renders one source of an Application.
+    fn job<'s>(
+        &'s self,
+        application: &'s Application,
+        source: &'s Source,
+        side: Side,
+        identity: &'s Identity,
+        references: &'s BTreeMap<String, Reference<'s>>,
+    ) -> Result<Job<'s>, Stop> {
         if !source.chart.is_empty() {
-            let why = "presync does not fetch charts from Helm repositories yet";
-            return Render::Unjudged(
-                format!("chart {} of {}", source.chart, crate::repo::without_password(&source.repo_url)),
-                why.to_owned(),
-            );
+            let what = format!("chart {} of {}", source.chart, crate::repo::without_password(&source.repo_url));
+            return Err(Stop::unjudged(what, "presync does not fetch charts from Helm repositories yet"));
         }
+        let named = || format!("source {}", crate::repo::without_password(&source.repo_url));
         if !self.is_here(source) {
-            let why = "it is not in this repository; say --repo-url if it is";
-            return Render::Unjudged(format!("source {}", crate::repo::without_password(&source.repo_url)), why.to_owned());
+            return Err(Stop::unjudged(named(), "it is not in this repository; say --repo-url if it is"));
         }
-        let tree = self.revisions.tree(side);
-        let broken = match side {
-            Side::Base => &self.broken_links[0],
-            Side::Head => &self.broken_links[1],
+        let (tree, revision, broken) = match side {
+            Side::Base => (&self.revisions.base, &self.revisions.base_name, &self.broken_links[0]),
+            Side::Head => (&self.revisions.head, &self.revisions.head_name, &self.broken_links[1]),
         };
         if let Some(broken) = broken {
             let message = format!(
                 "the repository has a symbolic link that leaves it ({broken}): Argo CD refuses every Application of the repository"
             );
-            return Render::Failed(Arc::new(RenderError::new("render-failed", message, "Remove the link.")));
+            return Err(RenderError::new("render-failed", message, "Remove the link.").into());
         }
         let Some(path) = clean_path(&source.path).filter(|_| !source.path.starts_with('/')) else {
             let message = format!("the source path {} is not inside the repository", source.path);
-            return Render::Failed(Arc::new(RenderError::new(
-                "source-path-missing",
-                message,
-                "Use a path relative to the repository root.",
-            )));
+            return Err(RenderError::new("source-path-missing", message, "Use a path relative to the repository root.").into());
         };
         if self.revisions.urls.is_empty() && ![Side::Base, Side::Head].iter().any(|side| self.revisions.tree(*side).is_dir(&path)) {
             let why = "this repository has no remote to compare with and no such folder; say --repo-url";
-            return Render::Unjudged(format!("source {}", crate::repo::without_password(&source.repo_url)), why.to_owned());
+            return Err(Stop::unjudged(named(), why));
         }
         if !tree.is_dir(&path) {
-            return Render::Failed(Arc::new(missing(source, &path, tree.get(&path).is_some())));
+            return Err(missing(source, &path, tree.get(&path).is_some()).into());
         }
-        match kind::of(source, tree, &path) {
-            SourceKind::Directory => self.render_directory(source, side, &path),
-            SourceKind::Conflict => {
-                let message = "the source configures more than one tool, which Argo CD refuses";
-                Render::Failed(Arc::new(RenderError::new("render-failed", message, "Keep one of helm, kustomize, directory and plugin.")))
-            }
-            SourceKind::Plugin => {
-                let why = "config management plugins are never run";
-                Render::Unjudged(format!("plugin source {path}"), why.to_owned())
-            }
-            other => Render::Unjudged(format!("{} {path}", other.name()), format!("presync does not render {} sources yet", other.name())),
-        }
+        Job::new(Request {
+            workshop: &self.workshop,
+            identity,
+            source: Cow::Borrowed(source),
+            is_multi_source: application.spec.is_multi_source(),
+            tree,
+            side,
+            path,
+            revision,
+            references,
+            capabilities: self.capabilities_of(application),
+        })
     }
 
-    fn render_directory(&self, source: &Source, side: Side, path: &str) -> Render {
-        let tree = self.revisions.tree(side);
-        let settings = source.directory.as_ref();
-        let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
-        if tree.get(&format!("{prefix}.argocd-source.yaml")).is_some() {
-            let why = "presync does not apply override files yet";
-            return Render::Unjudged(format!("{prefix}.argocd-source.yaml"), why.to_owned());
-        }
-        if directory::has_jsonnet(settings, tree, path) {
-            let why = "presync does not evaluate jsonnet yet";
-            return Render::Unjudged(format!("jsonnet files in {path}"), why.to_owned());
-        }
-        match directory::render(settings, tree, path, side, &self.parser) {
-            Ok(rendered) => Render::Done(Arc::new(rendered)),
-            Err(error) => Render::Failed(Arc::new(error)),
-        }
+    /// The sources of an Application that others may name as `$ref`.
+    ///
+    /// Source: Argo CD `util/argo/argo.go:GetRefSources`.
+    fn references<'s>(&'s self, application: &'s Application, side: Side) -> BTreeMap<String, Reference<'s>> {
+        let sources = application.spec.sources().iter().filter(|source| application.spec.is_multi_source() && !source.reference.is_empty());
+        let named = sources.map(|source| {
+            let tree = if self.is_here(source) {
+                Ok(self.revisions.tree(side))
+            } else {
+                Err(format!("{} is not this repository; say --repo-url if it is", crate::repo::without_password(&source.repo_url)))
+            };
+            (source.reference.clone(), Reference { source, tree })
+        });
+        named.collect()
     }
+
+    /// What the destination cluster of an Application is able to do.
+    fn capabilities_of(&self, application: &Application) -> &Capabilities {
+        static UNKNOWN: Capabilities = Capabilities { kube_version: String::new(), api_versions: Vec::new() };
+        let destination = &application.spec.destination;
+        let server = destination.server.trim_end_matches('/');
+        let key = match (server, destination.name.as_str()) {
+            ("", IN_CLUSTER_NAME) => IN_CLUSTER_SERVER,
+            ("", name) => name,
+            (server, _) => server,
+        };
+        self.capabilities.get(key).unwrap_or(&UNKNOWN)
+    }
+}
+
+/// What each cluster is able to do, by server URL and by name.
+fn capabilities(live: &LiveState) -> BTreeMap<Arc<str>, Capabilities> {
+    let of = |cluster: &ClusterInfo| {
+        let served = cluster.api_resources.iter().flatten().flat_map(|resource| {
+            let version =
+                if resource.group.is_empty() { resource.version.clone() } else { format!("{}/{}", resource.group, resource.version) };
+            [format!("{version}/{}", resource.kind), version]
+        });
+        let mut api_versions: Vec<String> = served.collect();
+        api_versions.sort();
+        api_versions.dedup();
+        Capabilities { kube_version: cluster.kubernetes_version.clone().unwrap_or_default(), api_versions }
+    };
+    let mut found = BTreeMap::new();
+    for cluster in live.clusters() {
+        let able = of(cluster);
+        if !cluster.name.is_empty() {
+            found.insert(Arc::clone(&cluster.name), able.clone());
+        }
+        found.insert(Arc::clone(&cluster.server), able);
+    }
+    found
 }
 
 fn missing(source: &Source, path: &str, is_file: bool) -> RenderError {

@@ -18,6 +18,7 @@ use super::shared::{Color, failed};
 use super::{Failure, output};
 use crate::check::{self, Head, Options, Outcome};
 use crate::finding::Severity;
+use crate::render::Programs;
 use crate::report::{Report, Style, plan_text, text};
 use layout::DemoError;
 use steps::{STEPS, Step};
@@ -134,6 +135,8 @@ fn judged(number: usize, step: &Step, directory: &Path) -> Result<Outcome, Failu
         repo_urls: Vec::new(),
         applications: Vec::new(),
         all: false,
+        offline: true,
+        programs: Programs::default(),
     };
     let mut outcome = check::run(&options).map_err(failed)?;
     // As the command that is shown names it.

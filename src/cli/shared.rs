@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use super::Failure;
 use crate::check::{Head, Options};
 use crate::finding::Severity;
+use crate::render::Programs;
 
 /// Options that `check` and `plan` share.
 #[derive(Debug, Args)]
@@ -38,6 +39,9 @@ pub(super) struct SharedArgs {
     /// Every Application, and findings that were there before the change
     #[arg(long, help_heading = "Plan")]
     pub(super) all: bool,
+    /// Use no network: remote bases and charts only where they are at hand
+    #[arg(long, help_heading = "Input")]
+    pub(super) offline: bool,
     /// What goes to standard output
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(super) format: Format,
@@ -120,6 +124,8 @@ impl SharedArgs {
             repo_urls: self.repo_url.clone(),
             applications: self.app.clone(),
             all: self.all,
+            offline: self.offline,
+            programs: Programs::from_environment(),
         }
     }
 }

@@ -130,8 +130,14 @@ fn candidates_of(tree: &Tree, entry: &Entry, side: Side, parser: &Parser) -> Vec
     let objects = parsed.objects.iter().filter_map(|object| {
         let kind = kind_of(&object.object)?;
         let place = parsed.documents.get(object.document)?;
-        let origin =
-            Origin { path: Arc::clone(&entry.path), side, document: place.range.clone(), line: place.line, within: object.within.clone() };
+        let origin = Origin {
+            path: Arc::clone(&entry.path),
+            side,
+            document: place.range.clone(),
+            line: place.line,
+            within: object.within.clone(),
+            rendered: None,
+        };
         let manifest = Manifest { key: object.key.clone()?, object: Arc::clone(&object.object), origin };
         Some(Candidate { kind, manifest: Arc::new(manifest) })
     });

@@ -39,6 +39,37 @@ pub struct Origin {
     pub line: u32,
     /// JSON pointer from the document to the object: empty, or `/items/3` for an element of a `List`.
     pub within: String,
+    /// How a renderer made the object out of the file; `None` where it stands in the file as it is.
+    pub rendered: Option<Arc<RenderedFrom>>,
+}
+
+/// What makes manifests out of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renderer {
+    /// Kustomize: the file holds the object before it was changed, or the kustomization that generates it.
+    Kustomize,
+    /// Helm: the file is a template, whose text need not be YAML.
+    Helm,
+    /// Jsonnet: the file is a program.
+    Jsonnet,
+    /// A config management plugin: the file is the folder's own.
+    Plugin,
+}
+
+/// How a renderer made an object out of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenderedFrom {
+    /// What made it.
+    pub renderer: Renderer,
+    /// Further files that decide what the object is, most specific first: patches, overlays, value files.
+    pub others: Vec<Arc<str>>,
+}
+
+impl RenderedFrom {
+    /// Whether the file is a text in which fields cannot be looked up as in YAML.
+    pub fn is_program(&self) -> bool {
+        matches!(self.renderer, Renderer::Helm | Renderer::Jsonnet | Renderer::Plugin)
+    }
 }
 
 /// A Kubernetes object and where it comes from.

@@ -134,7 +134,7 @@ mod tests {
             Some(prefix) if key.name.is_empty() => ResourceKey { name: prefix.into(), ..key },
             _ => key,
         };
-        let origin = Origin { path: "a.yaml".into(), side: Side::Head, document: 0..0, line: 1, within: String::new() };
+        let origin = Origin { path: "a.yaml".into(), side: Side::Head, document: 0..0, line: 1, within: String::new(), rendered: None };
         Arc::new(Manifest { key, object: Arc::new(object), origin })
     }
 

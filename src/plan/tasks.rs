@@ -286,7 +286,7 @@ mod tests {
 
     fn task(phase: Phase, object: Value, prune: bool) -> Task {
         let key = ResourceKey::of(&object).unwrap();
-        let origin = Origin { path: "a".into(), side: Side::Head, document: 0..0, line: 1, within: String::new() };
+        let origin = Origin { path: "a".into(), side: Side::Head, document: 0..0, line: 1, within: String::new(), rendered: None };
         Task {
             phase,
             hook: phase != Phase::Sync,

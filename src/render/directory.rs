@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::{Duplicate, RenderError, Rendered};
+use super::{Duplicate, Inputs, RenderError, Rendered, Request, Stop, Tool};
 use crate::argocd::application::Directory;
 use crate::argocd::pattern::Pattern;
 use crate::manifest::{Manifest, NonString, Origin, Side, non_string};
@@ -42,6 +42,38 @@ impl Selection {
             && (self.any_extension || [".yaml", ".yml", ".json", ".jsonnet"].iter().any(|extension| name.ends_with(extension)))
             && !self.exclude.as_ref().is_some_and(|pattern| pattern.matches(relative))
             && self.include.as_ref().is_none_or(|pattern| pattern.matches(relative))
+    }
+}
+
+/// Plain directories as a tool.
+pub(super) struct DirectoryTool {
+    inputs: Inputs,
+}
+
+impl DirectoryTool {
+    /// The tool for one source.
+    pub(super) fn new(request: &Request<'_>) -> Self {
+        let mut inputs = Inputs::default();
+        inputs.folder(&request.path);
+        Self { inputs }
+    }
+}
+
+impl Tool for DirectoryTool {
+    fn inputs(&self) -> Inputs {
+        self.inputs.clone()
+    }
+
+    fn parameters(&self) -> Option<String> {
+        None
+    }
+
+    fn render(&self, request: &Request<'_>) -> Result<Rendered, Stop> {
+        let settings = request.source.directory.as_ref();
+        if has_jsonnet(settings, request.tree, &request.path) {
+            return Err(Stop::unjudged(format!("jsonnet files in {}", request.path), "presync does not evaluate jsonnet yet"));
+        }
+        Ok(render(settings, request.tree, &request.path, request.side, &request.workshop.parser)?)
     }
 }
 
@@ -143,6 +175,7 @@ fn add(parsed: &ParsedFile, path: &Arc<str>, side: Side, format: Format, rendere
             document: place.map_or(0..0, |place| place.range.clone()),
             line,
             within: object.within.clone(),
+            rendered: None,
         };
         let Some(key) = &object.key else {
             if format == Format::Json {
@@ -182,7 +215,14 @@ fn add(parsed: &ParsedFile, path: &Arc<str>, side: Side, format: Format, rendere
     }
     for place in parsed.documents.iter().filter(|_| decoded > 0) {
         for pointer in &place.duplicate_keys {
-            let origin = Origin { path: Arc::clone(path), side, document: place.range.clone(), line: place.line, within: String::new() };
+            let origin = Origin {
+                path: Arc::clone(path),
+                side,
+                document: place.range.clone(),
+                line: place.line,
+                within: String::new(),
+                rendered: None,
+            };
             rendered.duplicate_keys.push(Duplicate { origin, pointer: pointer.clone() });
         }
     }

@@ -127,7 +127,7 @@ pub(super) fn edit_spec(plan: &mut SyncPlan, edit: impl FnOnce(&mut Value)) {
 }
 
 pub(super) fn origin(path: &str, side: Side) -> Origin {
-    Origin { path: path.into(), side, document: 0..1, line: 1, within: String::new() }
+    Origin { path: path.into(), side, document: 0..1, line: 1, within: String::new(), rendered: None }
 }
 
 pub(super) fn manifest(object: Value, side: Side) -> Arc<Manifest> {

@@ -132,6 +132,11 @@ impl LiveState {
         &self.settings
     }
 
+    /// Whether anything said something about Argo CD; else the settings are guessed.
+    pub fn knows_argocd(&self) -> bool {
+        self.knows_argocd
+    }
+
     /// The clusters known, sorted by server and name. The cluster Argo CD runs in is among them unless it is switched off.
     pub fn clusters(&self) -> &[ClusterInfo] {
         self.clusters.list()

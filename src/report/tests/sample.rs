@@ -115,7 +115,7 @@ fn reason(mode: SyncMode) -> &'static str {
 }
 
 pub(super) fn origin(path: &str, line: u32, side: Side) -> Origin {
-    Origin { path: path.into(), side, document: 0..0, line, within: String::new() }
+    Origin { path: path.into(), side, document: 0..0, line, within: String::new(), rendered: None }
 }
 
 /// A change of an object in namespace `shop`; `kind` is `Kind` or `group/Kind`.

@@ -53,7 +53,14 @@ fn draft(view: &View<'_>, failure: &RenderFailure) -> Draft {
     };
     let draft = match &failure.place {
         Some(place) if failure.object.is_none() => {
-            let origin = Origin { path: place.path.clone(), side: place.side, document: 0..0, line: place.line, within: String::new() };
+            let origin = Origin {
+                path: place.path.clone(),
+                side: place.side,
+                document: 0..0,
+                line: place.line,
+                within: String::new(),
+                rendered: None,
+            };
             draft.at(Some(&origin), "", "cannot be read")
         }
         _ => draft,

@@ -1,0 +1,385 @@
+//! Runs a renderer's program within limits: a cleared environment, a private home, a time limit, bounds on output and memory.
+//!
+//! Takes a [`Call`]; hands on what the program wrote, or a [`ProgramError`]. Nothing that a program starts outlives its time.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The shell that sets limits and ends process groups. Where there is none, only the program itself is ended, and memory is not bounded.
+const SHELL: &str = "/bin/sh";
+/// How long a program that has closed its output may take to end.
+const POLL: Duration = Duration::from_millis(2);
+/// Bytes of standard error that are kept.
+const MAX_ERROR_BYTES: u64 = 1 << 20;
+
+/// The programs that render.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Programs {
+    helm: Option<PathBuf>,
+    kustomize: Option<PathBuf>,
+    kubectl: Option<PathBuf>,
+}
+
+/// How Kustomize is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KustomizeProgram<'a> {
+    /// `kustomize build`.
+    Kustomize(&'a Path),
+    /// `kubectl kustomize`.
+    Kubectl(&'a Path),
+}
+
+impl Programs {
+    /// The programs that `PRESYNC_HELM`, `PRESYNC_KUSTOMIZE` and `PRESYNC_KUBECTL` name, else those found through `PATH`.
+    pub fn from_environment() -> Self {
+        let find = |variable: &str, name: &str| match std::env::var_os(variable).filter(|path| !path.is_empty()) {
+            Some(path) => Some(PathBuf::from(path)).filter(|path| is_program(path)),
+            None => std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| program_in(&folder, name)).find(|path| is_program(path)),
+        };
+        Self {
+            helm: find("PRESYNC_HELM", "helm"),
+            kustomize: find("PRESYNC_KUSTOMIZE", "kustomize"),
+            kubectl: find("PRESYNC_KUBECTL", "kubectl"),
+        }
+    }
+
+    /// The programs that lie in a folder, and none besides.
+    pub fn in_folder(folder: &Path) -> Self {
+        let find = |name: &str| Some(program_in(folder, name)).filter(|path| is_program(path));
+        Self { helm: find("helm"), kustomize: find("kustomize"), kubectl: find("kubectl") }
+    }
+
+    /// Helm.
+    ///
+    /// # Errors
+    /// When it is not installed.
+    pub fn helm(&self) -> Result<&Path, MissingProgram> {
+        self.helm.as_deref().ok_or(MissingProgram::Helm)
+    }
+
+    /// Kustomize, or kubectl where that is what there is.
+    ///
+    /// # Errors
+    /// When neither is installed.
+    pub fn kustomize(&self) -> Result<KustomizeProgram<'_>, MissingProgram> {
+        let own = self.kustomize.as_deref().map(KustomizeProgram::Kustomize);
+        own.or_else(|| self.kubectl.as_deref().map(KustomizeProgram::Kubectl)).ok_or(MissingProgram::Kustomize)
+    }
+}
+
+fn program_in(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file()
+}
+
+/// A program that is not installed. The message says what to install.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MissingProgram {
+    /// Helm.
+    #[error("helm is not installed; install Helm 3 or 4 (https://helm.sh/docs/intro/install), or name it with PRESYNC_HELM")]
+    Helm,
+    /// Neither Kustomize nor kubectl.
+    #[error(
+        "neither kustomize nor kubectl is installed; install Kustomize (https://kubectl.docs.kubernetes.io/installation/kustomize), or name one \
+         with PRESYNC_KUSTOMIZE or PRESYNC_KUBECTL"
+    )]
+    Kustomize,
+}
+
+/// How much a program may take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// From start to end.
+    pub time: Duration,
+    /// Bytes of standard output.
+    pub output: u64,
+    /// Bytes of address space of each process.
+    pub memory: u64,
+}
+
+impl Default for Limits {
+    /// The time is Argo CD's own (`ARGOCD_EXEC_TIMEOUT`).
+    fn default() -> Self {
+        Self { time: Duration::from_secs(90), output: 256 << 20, memory: 8 << 30 }
+    }
+}
+
+/// One run of a program.
+#[derive(Clone, Debug)]
+pub struct Call<'a> {
+    /// The program.
+    pub program: &'a Path,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Its working directory.
+    pub directory: &'a Path,
+    /// Its home and the place for its temporary files: a folder that nothing else is in.
+    pub home: &'a Path,
+    /// Variables besides `PATH`, `HOME` and `TMPDIR`.
+    pub environment: Vec<(OsString, OsString)>,
+    /// How much it may take.
+    pub limits: Limits,
+}
+
+/// What a program wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    /// Standard output.
+    pub stdout: Vec<u8>,
+    /// Standard error.
+    pub stderr: String,
+}
+
+/// Why a program gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// It cannot be started.
+    #[error("{program} cannot be started: {source}")]
+    Start {
+        /// Its name.
+        program: String,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// It ended with an error.
+    #[error("{program} failed: {}", .stderr.trim())]
+    Failed {
+        /// Its name.
+        program: String,
+        /// How it ended, for example `exit status: 1`.
+        status: String,
+        /// What it said.
+        stderr: String,
+    },
+    /// It took too long.
+    #[error("{program} did not end within {} seconds and was stopped", .limit.as_secs())]
+    TimedOut {
+        /// Its name.
+        program: String,
+        /// How long it might take.
+        limit: Duration,
+    },
+    /// It wrote too much.
+    #[error("{program} wrote more than {limit} bytes and was stopped")]
+    TooMuchOutput {
+        /// Its name.
+        program: String,
+        /// How much it might write.
+        limit: u64,
+    },
+}
+
+/// What comes from the threads that read.
+enum Piece {
+    Stdout(Option<Vec<u8>>),
+    Stderr(Vec<u8>),
+}
+
+impl Call<'_> {
+    /// Runs the program to its end.
+    ///
+    /// # Errors
+    /// When it cannot be started, fails, takes too long or writes too much.
+    pub fn run(&self) -> Result<Output, ProgramError> {
+        let name = self.program.file_stem().unwrap_or(self.program.as_os_str()).to_string_lossy().into_owned();
+        let start = |source| ProgramError::Start { program: name.clone(), source };
+        let mut child = self.command().spawn().map_err(start)?;
+        let (sender, receiver) = mpsc::channel();
+        let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
+            end(&mut child);
+            return Err(start(io::Error::other("its output is not connected")));
+        };
+        let limit = self.limits.output;
+        let to_main = sender.clone();
+        thread::spawn(move || to_main.send(Piece::Stdout(read(stdout, limit))));
+        thread::spawn(move || sender.send(Piece::Stderr(read_start(stderr, MAX_ERROR_BYTES))));
+        let (status, stdout, stderr) = self.collect(&mut child, &receiver, &name).inspect_err(|_| end(&mut child))?;
+        let stderr = String::from_utf8_lossy(&stderr).into_owned();
+        if status.success() {
+            return Ok(Output { stdout, stderr });
+        }
+        Err(ProgramError::Failed { program: name, status: status.to_string(), stderr })
+    }
+
+    fn collect(
+        &self,
+        child: &mut Child,
+        receiver: &mpsc::Receiver<Piece>,
+        name: &str,
+    ) -> Result<(ExitStatus, Vec<u8>, Vec<u8>), ProgramError> {
+        let deadline = Instant::now() + self.limits.time;
+        let timed_out = || ProgramError::TimedOut { program: name.to_owned(), limit: self.limits.time };
+        let (mut stdout, mut stderr) = (None, None);
+        while stdout.is_none() || stderr.is_none() {
+            match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(Piece::Stdout(Some(bytes))) => stdout = Some(bytes),
+                Ok(Piece::Stdout(None)) => return Err(ProgramError::TooMuchOutput { program: name.to_owned(), limit: self.limits.output }),
+                Ok(Piece::Stderr(bytes)) => stderr = Some(bytes),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Err(timed_out()),
+            }
+        }
+        loop {
+            match child.try_wait() {
+                Ok(Some(status)) => return Ok((status, stdout.unwrap_or_default(), stderr.unwrap_or_default())),
+                Ok(None) if Instant::now() >= deadline => return Err(timed_out()),
+                Ok(None) => thread::sleep(POLL),
+                Err(source) => return Err(ProgramError::Start { program: name.to_owned(), source }),
+            }
+        }
+    }
+
+    fn command(&self) -> Command {
+        let shell = Path::new(SHELL);
+        let mut command = if cfg!(target_os = "linux") && shell.is_file() {
+            let mut command = Command::new(shell);
+            let script = format!("ulimit -c 0; ulimit -v {}; exec \"$@\"", self.limits.memory / 1024);
+            command.arg("-c").arg(script).arg("sh").arg(self.program);
+            command
+        } else {
+            Command::new(self.program)
+        };
+        command.args(&self.arguments).current_dir(self.directory).env_clear();
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        command.env("HOME", self.home).env("TMPDIR", self.home).envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command
+    }
+}
+
+/// Everything, or nothing where there is more than the limit.
+fn read(from: impl Read, limit: u64) -> Option<Vec<u8>> {
+    let bytes = read_start(from, limit.saturating_add(1));
+    (bytes.len() as u64 <= limit).then_some(bytes)
+}
+
+/// The first bytes. What follows is left unread where the limit is reached.
+fn read_start(from: impl Read, limit: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // A pipe that breaks ends the output like any other end.
+    let _ = from.take(limit).read_to_end(&mut bytes);
+    bytes
+}
+
+/// Ends a program and all that it started. The program has not been waited for, so that its number is still its own.
+fn end(child: &mut Child) {
+    #[cfg(unix)]
+    if Path::new(SHELL).is_file() {
+        let kill = format!("kill -9 -{}", child.id());
+        let mut command = Command::new(SHELL);
+        command.args(["-c", &kill]).env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let _ = command.status();
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, limits: Limits) -> Result<Output, ProgramError> {
+        let home = tempfile::tempdir().unwrap();
+        let call = Call {
+            program: Path::new(SHELL),
+            arguments: vec!["-c".into(), script.into()],
+            directory: home.path(),
+            home: home.path(),
+            environment: vec![("GIVEN".into(), "yes".into())],
+            limits,
+        };
+        call.run()
+    }
+
+    #[test]
+    fn a_program_sees_only_the_variables_it_is_given() {
+        let output = shell("echo \"$GIVEN $CARGO_MANIFEST_DIR $HOME $TMPDIR\"; echo warning >&2", Limits::default()).unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert_eq!((words.len(), words[0], words[1]), (3, "yes", words[2]), "{text}");
+        assert_eq!(output.stderr, "warning\n");
+    }
+
+    #[test]
+    fn a_failure_carries_what_the_program_said() {
+        let error = shell("echo no such chart >&2; exit 3", Limits::default()).unwrap_err();
+        assert_eq!(error.to_string(), "sh failed: no such chart");
+        assert!(matches!(error, ProgramError::Failed { status, .. } if status.contains('3')));
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_stopped_with_all_that_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let mark = folder.path().join("mark");
+        let script = format!("(sleep 1; echo late > {}) & sleep 60", mark.display());
+        let started = Instant::now();
+        let error = shell(&script, Limits { time: Duration::from_millis(200), ..Limits::default() }).unwrap_err();
+        assert!(matches!(error, ProgramError::TimedOut { .. }), "{error}");
+        assert!(started.elapsed() < Duration::from_secs(30));
+        thread::sleep(Duration::from_millis(1500));
+        assert!(!mark.exists());
+    }
+
+    #[test]
+    fn a_program_that_writes_without_end_is_stopped() {
+        let error = shell("while :; do echo more; done", Limits { output: 10_000, ..Limits::default() }).unwrap_err();
+        assert!(matches!(error, ProgramError::TooMuchOutput { limit: 10_000, .. }), "{error}");
+    }
+
+    #[test]
+    fn a_program_without_end_on_standard_error_is_stopped_too() {
+        let limits = Limits { time: Duration::from_millis(500), ..Limits::default() };
+        assert!(shell("while :; do echo more >&2; done", limits).is_err());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn memory_is_bounded() {
+        let limits = Limits { memory: 64 << 20, ..Limits::default() };
+        let output = shell("ulimit -v", limits).unwrap();
+        assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), "65536");
+    }
+
+    #[test]
+    fn a_missing_program_says_what_to_install() {
+        let folder = tempfile::tempdir().unwrap();
+        let programs = Programs::in_folder(folder.path());
+        assert!(programs.helm().unwrap_err().to_string().contains("install Helm 3 or 4"));
+        assert!(programs.kustomize().unwrap_err().to_string().contains("PRESYNC_KUBECTL"));
+    }
+
+    #[test]
+    fn kubectl_stands_in_for_kustomize_only_where_there_is_none() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let install = |name: &str| {
+            let path = folder.path().join(name);
+            fs::write(&path, "").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        install("kubectl");
+        assert!(matches!(Programs::in_folder(folder.path()).kustomize(), Ok(KustomizeProgram::Kubectl(_))));
+        install("kustomize");
+        assert!(matches!(Programs::in_folder(folder.path()).kustomize(), Ok(KustomizeProgram::Kustomize(_))));
+    }
+}
