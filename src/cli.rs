@@ -70,6 +70,7 @@ impl From<miette::Report> for Failure {
 
 /// Runs the command line.
 pub fn run() -> ExitCode {
+    crate::snapshot::capture::choose_cryptography();
     let cli = Cli::parse();
     let result = match cli.command {
         Command::Check(args) => check::check(&args),

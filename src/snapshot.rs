@@ -1,6 +1,6 @@
-//! The live state: import, redact, store, load, index.
+//! The live state: capture, import, redact, store, load, index.
 //!
-//! Takes snapshot files or what `kubectl get -o yaml` wrote; hands on [`LiveState`]: objects by key, by tracking, by owner, and Argo CD's settings.
+//! Takes an API server, snapshot files or what `kubectl get -o yaml` wrote; hands on [`LiveState`]: objects by key, by tracking, by owner, and Argo CD's settings.
 
 mod assemble;
 mod builtin;
@@ -18,6 +18,7 @@ pub mod owners;
 mod peek;
 pub mod redact;
 mod settings;
+pub mod store;
 pub mod summary;
 
 pub use assemble::AssumedObject;
@@ -25,9 +26,10 @@ pub use capture::Capture;
 pub use clusters::{ClusterError, ClusterInfo};
 pub use error::SnapshotError;
 pub use file::{Provenance, write};
-pub use kinds::{ApiResource, Scope, Serves};
+pub use kinds::{ApiResource, KindName, Scope, Serves};
 pub use live::{LiveObject, LiveState, SnapshotSource};
 pub use load::{Input, load, load_inputs};
 pub use owners::Owner;
-pub use redact::{REDACTED, is_redacted};
+pub use redact::{REDACTED, SecretNames, is_redacted};
+pub use store::save;
 pub use summary::{ClusterSummary, Summary, summary};

@@ -1,8 +1,8 @@
-//! `presync snapshot import` and `presync snapshot show`.
+//! `presync snapshot`: capture, import, show.
 
-use std::fs;
+mod capture;
+
 use std::io::{self, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
@@ -20,6 +20,8 @@ pub(super) struct SnapshotArgs {
 
 #[derive(Debug, Subcommand)]
 enum SnapshotCommand {
+    /// Record the live state of a cluster from its API server, reading only
+    Capture(Box<capture::CaptureArgs>),
     /// Make a snapshot from files that `kubectl get … -o yaml` or `-o json` wrote
     Import(ImportArgs),
     /// Show what a snapshot holds
@@ -33,7 +35,7 @@ struct ImportArgs {
     files: Vec<String>,
     /// Where the snapshot goes, or - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "live.presync.zst")]
-    output: PathBuf,
+    output: String,
     /// When the state was recorded, as RFC 3339; unknown if not given
     #[arg(long, value_name = "TIME")]
     captured_at: Option<String>,
@@ -48,6 +50,7 @@ struct ShowArgs {
 
 pub(super) fn run(args: &SnapshotArgs) -> Result<ExitCode, Failure> {
     match &args.command {
+        SnapshotCommand::Capture(args) => capture::run(args),
         SnapshotCommand::Import(args) => import(args),
         SnapshotCommand::Show(args) => show(args),
     }
@@ -60,37 +63,18 @@ fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
         None => state.sources().iter().filter_map(|source| source.captured_at.clone()).min(),
     };
     let provenance = snapshot::Provenance { captured_at, source: "kubectl".to_owned() };
-    if args.output.as_os_str() == "-" {
+    if args.output == "-" {
         snapshot::write(&state, &provenance, false, &mut io::stdout().lock())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let cannot = |error: io::Error| miette::miette!("cannot write {}: {error}", args.output.display());
-    let folder = args.output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(std::path::Path::new("."));
-    // Written beside its place and moved there, so that a cut-off run leaves no half snapshot.
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(cannot)?;
-    let digest = snapshot::write(&state, &provenance, false, file.as_file_mut()).map_err(cannot)?;
-    file.as_file().sync_all().map_err(cannot)?;
-    make_readable(&file).map_err(cannot)?;
-    file.persist(&args.output).map_err(|error| cannot(error.error))?;
-    let size = fs::metadata(&args.output).map_err(cannot)?.len();
+    let write = |out: &mut dyn Write| snapshot::write(&state, &provenance, false, out);
+    let (digest, size) = snapshot::save(&args.output, write).map_err(failed)?;
     let mut out = io::stdout().lock();
-    writeln!(out, "{}: {} objects, {size} bytes, digest {digest}", args.output.display(), state.all().len())?;
+    writeln!(out, "{}: {} objects, {size} bytes, digest {digest}", args.output, state.all().len())?;
     for what in state.incomplete() {
         writeln!(out, "left out: {what}")?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Temporary files are private; a snapshot is meant to be shared.
-#[cfg(unix)]
-fn make_readable(file: &tempfile::NamedTempFile) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.as_file().set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn make_readable(_: &tempfile::NamedTempFile) -> io::Result<()> {
-    Ok(())
 }
 
 fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {

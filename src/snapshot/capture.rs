@@ -1,6 +1,19 @@
-//! Live state made from objects that were read one by one, as from an API server.
+//! Live state read from an API server, and live state made from objects that were read one by one.
+//!
+//! Takes the name of a server; hands on a [`Captured`], whose objects were redacted as they arrived and wait in a temporary file.
+
+mod captured;
+mod choose;
+mod client;
+mod connect;
+mod discovery;
+mod error;
+mod kubernetes;
+mod list;
+mod spool;
 
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,6 +23,36 @@ use super::clusters::ClusterInfo;
 use super::kubectl::Batch;
 use super::live::{Body, LiveState};
 use super::settings::Stated;
+
+pub use captured::Captured;
+pub use client::Limits;
+pub use connect::{KubernetesServer, choose_cryptography};
+pub use error::CaptureError;
+pub use kubernetes::KubernetesCapture;
+pub use list::{Progress, Watcher};
+
+/// Captures a cluster from its Kubernetes API server.
+///
+/// # Errors
+/// Where the server is out of reach, does not know who asks, or lets nothing be listed. Single kinds that are refused are no error:
+/// [`Captured::incomplete`] names them.
+pub fn from_kubernetes(options: &KubernetesCapture, watcher: Watcher) -> Result<Captured, CaptureError> {
+    run(kubernetes::capture(options, watcher))
+}
+
+/// Runs a capture to its end or until somebody interrupts it.
+fn run(capture: impl Future<Output = Result<Captured, CaptureError>>) -> Result<Captured, CaptureError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build()?;
+    runtime.block_on(async {
+        tokio::select! {
+            captured = capture => captured,
+            Ok(()) = tokio::signal::ctrl_c() => Err(CaptureError::Interrupted),
+        }
+    })
+}
+
+/// Threads that read answers.
+const WORKERS: usize = 4;
 
 /// Collects objects and what else is known about their clusters. Secret values are dropped as an object is added.
 #[derive(Debug, Default)]

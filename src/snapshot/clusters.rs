@@ -7,7 +7,7 @@ use k8s_openapi::ByteString;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::kinds::ApiResource;
+use super::kinds::{ApiResource, KindName};
 use crate::argocd::Settings;
 use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER};
 use crate::manifest::label;
@@ -30,6 +30,8 @@ pub struct ClusterInfo {
     pub kubernetes_version: Option<String>,
     /// The kinds it serves, where the snapshot lists them.
     pub api_resources: Option<Vec<ApiResource>>,
+    /// Kinds whose objects are not all in the snapshot: refused, or changed faster than they could be listed.
+    pub unlisted: Vec<KindName>,
     /// Without such a list: whether the built-in kinds and those that are seen or defined are all there are.
     pub kinds_complete: bool,
     /// The project that the cluster Secret ties the cluster to; empty where there is none.
@@ -156,6 +158,9 @@ impl ClusterInfo {
         self.kinds_complete |= other.kinds_complete;
         self.kubernetes_version = self.kubernetes_version.take().or_else(|| other.kubernetes_version.clone());
         self.api_resources = self.api_resources.take().or_else(|| other.api_resources.clone());
+        self.unlisted.extend(other.unlisted.iter().cloned());
+        self.unlisted.sort();
+        self.unlisted.dedup();
         self.labels.extend(other.labels.clone());
         self.annotations.extend(other.annotations.clone());
     }

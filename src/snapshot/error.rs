@@ -61,6 +61,15 @@ pub enum SnapshotError {
         /// What shows it.
         why: String,
     },
+    /// A snapshot cannot be written to its place.
+    #[error("cannot write the snapshot to {path}")]
+    #[diagnostic(code(presync::snapshot::write))]
+    Write {
+        /// The place.
+        path: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
     /// A snapshot file of another format version.
     #[error("the snapshot {path} has format version {version}; this presync reads version 1")]
     #[diagnostic(code(presync::snapshot::version), help("use the presync that wrote it, or a newer one"))]

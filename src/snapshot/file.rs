@@ -9,17 +9,18 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::kinds::ApiResource;
+use super::kinds::{ApiResource, KindName};
 
 pub(super) use read::{Contents, is_snapshot, read};
+pub(super) use write::{Lines, compress};
 pub use write::{Provenance, write};
 
 /// `kind` of the header.
-const HEADER_KIND: &str = "presync/Snapshot";
+pub(super) const HEADER_KIND: &str = "presync/Snapshot";
 /// `kind` of the trailer.
 const TRAILER_KIND: &str = "presync/SnapshotEnd";
 /// Version of the format.
-const FORMAT: u64 = 1;
+pub(super) const FORMAT: u64 = 1;
 
 /// The first line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -47,6 +48,9 @@ pub(super) struct HeaderCluster {
     pub(super) kubernetes_version: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) api_resources: Option<Vec<ApiResource>>,
+    /// Kinds whose objects are not all there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) unlisted: Vec<KindName>,
 }
 
 /// Argo CD in the header.

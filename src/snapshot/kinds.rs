@@ -51,6 +51,16 @@ pub struct ApiResource {
     pub namespaced: Option<bool>,
 }
 
+/// A kind whatever its version.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct KindName {
+    /// API group; empty for the core group.
+    #[serde(default)]
+    pub group: String,
+    /// Kind.
+    pub kind: String,
+}
+
 /// What is known of one kind in one cluster.
 #[derive(Clone, Debug, Default)]
 struct Known {

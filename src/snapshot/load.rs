@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use super::error::SnapshotError;
 use super::file::{self, Contents};
 use super::kubectl::{self, Batch, SyntaxError};
 use super::live::{Body, LiveState, SnapshotSource};
+use super::redact::{may_hold_a_secret_object, redact};
 use super::settings::{SettingsFile, Stated};
 use crate::argocd::names::IN_CLUSTER_SERVER;
 
@@ -144,13 +146,20 @@ impl Loading {
         });
         self.parts.incomplete.extend(header.incomplete);
         self.cover(name, objects.iter().map(|(cluster, _)| cluster));
-        let raw = objects.into_iter().map(|(cluster, range)| Raw { cluster, body: Body::text(text.clone(), range) });
-        self.parts.objects.extend(raw);
+        let raw = |(cluster, range): (Arc<str>, Range<usize>)| {
+            let body = match without_secrets(text.get(range.clone()).unwrap_or_default()) {
+                Some(object) => Body::Shared(Arc::new(object)),
+                None => Body::text(text.clone(), range),
+            };
+            Raw { cluster, body }
+        };
+        self.parts.objects.par_extend(objects.into_par_iter().with_min_len(1024).map(raw));
         self.parts.clusters.extend(header.clusters.into_iter().map(|cluster| ClusterInfo {
             server: trim_server(&cluster.server).into(),
             name: cluster.name.as_str().into(),
             kubernetes_version: cluster.kubernetes_version,
             api_resources: cluster.api_resources,
+            unlisted: cluster.unlisted,
             ..ClusterInfo::default()
         }));
         let argocd = header.argocd.unwrap_or_default();
@@ -207,6 +216,15 @@ impl Loading {
             }
         }
     }
+}
+
+/// An object of a snapshot file without values of Secrets, where it holds any: whoever wrote the file may have left them in.
+fn without_secrets(text: &[u8]) -> Option<Value> {
+    if !may_hold_a_secret_object(text) {
+        return None;
+    }
+    let mut object = serde_json::from_slice(text).ok()?;
+    redact(&mut object).then_some(object)
 }
 
 fn understand(name: &str, bytes: Vec<u8>) -> Result<File, SnapshotError> {

@@ -12,7 +12,9 @@ use memchr::memmem;
 use serde_json::{Map, Value};
 
 use crate::argocd::names::{GROUP, LAST_APPLIED};
+
 use crate::manifest::key::split_api_version;
+pub use values::SecretNames;
 
 /// Stands where a secret value stood. It never says that two values are equal.
 pub const REDACTED: &str = "presync:redacted";
@@ -34,18 +36,28 @@ pub(super) fn may_hold_secrets(text: &[u8]) -> bool {
 
 /// Replaces every secret value in an object by [`REDACTED`]. Returns whether anything changed.
 pub(super) fn redact(object: &mut Value) -> bool {
-    walk(object, false)
+    redact_named(object, &SecretNames::default())
 }
 
-fn walk(value: &mut Value, in_argocd: bool) -> bool {
+/// The same with names of secret values besides the built-in ones.
+pub(super) fn redact_named(object: &mut Value, names: &SecretNames) -> bool {
+    walk(object, false, names)
+}
+
+/// Whether text holds what may be a Secret, in whatever object.
+pub(super) fn may_hold_a_secret_object(text: &[u8]) -> bool {
+    memmem::find(text, b"\"Secret").is_some() || memmem::find(text, b"\\u00").is_some()
+}
+
+fn walk(value: &mut Value, in_argocd: bool, names: &SecretNames) -> bool {
     match value {
-        Value::Array(items) => items.iter_mut().fold(false, |changed, item| walk(item, in_argocd) | changed),
-        Value::Object(map) => walk_map(map, in_argocd),
+        Value::Array(items) => items.iter_mut().fold(false, |changed, item| walk(item, in_argocd, names) | changed),
+        Value::Object(map) => walk_map(map, in_argocd, names),
         _ => false,
     }
 }
 
-fn walk_map(map: &mut Map<String, Value>, in_argocd: bool) -> bool {
+fn walk_map(map: &mut Map<String, Value>, in_argocd: bool, names: &SecretNames) -> bool {
     let text = |name: &str| map.get(name).and_then(Value::as_str).unwrap_or_default();
     let (group, version) = split_api_version(text("apiVersion"));
     let in_argocd = in_argocd || group == GROUP;
@@ -56,22 +68,22 @@ fn walk_map(map: &mut Map<String, Value>, in_argocd: bool) -> bool {
     let mut changed = core("ConfigMap") && redact_config_map(map);
     for (name, value) in map.iter_mut() {
         changed |= match (name.as_str(), &mut *value) {
-            ("annotations", Value::Object(annotations)) => redact_last_applied(annotations),
-            ("env", Value::Array(variables)) => values::redact_named(variables),
-            ("parameters", Value::Array(parameters)) if in_argocd => values::redact_named(parameters),
-            ("helm", Value::Object(helm)) if in_argocd => values::redact_helm(helm),
+            ("annotations", Value::Object(annotations)) => redact_last_applied(annotations, names),
+            ("env", Value::Array(variables)) => names.redact_named(variables),
+            ("parameters", Value::Array(parameters)) if in_argocd => names.redact_named(parameters),
+            ("helm", Value::Object(helm)) if in_argocd => names.redact_helm(helm),
             _ => false,
         };
-        changed |= walk(value, in_argocd);
+        changed |= walk(value, in_argocd, names);
     }
     changed
 }
 
 /// What was applied holds the same values once more.
-fn redact_last_applied(annotations: &mut Map<String, Value>) -> bool {
+fn redact_last_applied(annotations: &mut Map<String, Value>, names: &SecretNames) -> bool {
     let Some(Value::String(applied)) = annotations.get_mut(LAST_APPLIED) else { return false };
     let replacement = match serde_json::from_str::<Value>(applied) {
-        Ok(mut object) => match walk(&mut object, false) {
+        Ok(mut object) => match walk(&mut object, false, names) {
             true => object.to_string(),
             false => return false,
         },

@@ -12,12 +12,12 @@ use crate::argocd::{Settings, Version};
 use crate::manifest::key::split_api_version;
 
 /// Label and value of Argo CD's own objects. It does not see an `argocd-cm` without it.
-const PART_OF: (&str, &str) = ("app.kubernetes.io/part-of", "argocd");
+pub(super) const PART_OF: (&str, &str) = ("app.kubernetes.io/part-of", "argocd");
 
 /// Name of the ConfigMap with the settings.
-const CONFIG: &str = "argocd-cm";
+pub(super) const CONFIG: &str = "argocd-cm";
 /// Name of the workload that runs the syncs.
-const CONTROLLER: &str = "argocd-application-controller";
+pub(super) const CONTROLLER: &str = "argocd-application-controller";
 
 /// Settings as sources state them, before the live `argocd-cm` is looked at.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -96,7 +96,7 @@ impl Stated {
 }
 
 /// The version in the tag of a workload's first image that has one.
-fn version_of_image(workload: &Value) -> Option<Version> {
+pub(super) fn version_of_image(workload: &Value) -> Option<Version> {
     let containers = workload.pointer("/spec/template/spec/containers")?.as_array()?;
     containers.iter().find_map(|container| {
         let image = container.get("image")?.as_str()?.split('@').next()?;

@@ -27,35 +27,65 @@ pub struct Provenance {
 /// # Errors
 /// Where `out` cannot be written to.
 pub fn write(state: &LiveState, provenance: &Provenance, plain: bool, out: &mut dyn Write) -> io::Result<String> {
-    if plain {
-        return write_lines(state, provenance, out);
-    }
+    if plain { write_lines(state, provenance, out) } else { compress(out, |out| write_lines(state, provenance, out)) }
+}
+
+/// Compresses what is written to `out`.
+pub(in crate::snapshot) fn compress<T>(out: &mut dyn Write, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> io::Result<T> {
     let mut encoder = zstd::stream::write::Encoder::new(out, LEVEL)?;
     encoder.include_checksum(true)?;
-    let digest = write_lines(state, provenance, &mut encoder)?;
+    let written = write(&mut encoder)?;
     encoder.finish()?;
-    Ok(digest)
+    Ok(written)
+}
+
+/// A snapshot file that is being written line by line.
+pub(in crate::snapshot) struct Lines<'a> {
+    out: &'a mut dyn Write,
+    hasher: blake3::Hasher,
+    objects: usize,
+}
+
+impl<'a> Lines<'a> {
+    /// Writes the header.
+    pub(in crate::snapshot) fn start(out: &'a mut dyn Write, header: &Header) -> io::Result<Self> {
+        let mut lines = Self { out, hasher: blake3::Hasher::new(), objects: 0 };
+        let mut line = serde_json::to_vec(header)?;
+        line.push(b'\n');
+        lines.add(&line, 0)?;
+        Ok(lines)
+    }
+
+    /// Writes whole lines, of so many objects.
+    pub(in crate::snapshot) fn add(&mut self, lines: &[u8], objects: usize) -> io::Result<()> {
+        self.hasher.update(lines);
+        self.objects += objects;
+        self.out.write_all(lines)
+    }
+
+    /// Writes the trailer. Returns the digest.
+    pub(in crate::snapshot) fn finish(self) -> io::Result<String> {
+        let digest = format!("blake3:{}", self.hasher.finalize());
+        let trailer = Trailer { kind: TRAILER_KIND.to_owned(), objects: self.objects, digest: digest.clone() };
+        serde_json::to_writer(&mut *self.out, &trailer)?;
+        self.out.write_all(b"\n")?;
+        Ok(digest)
+    }
 }
 
 fn write_lines(state: &LiveState, provenance: &Provenance, out: &mut dyn Write) -> io::Result<String> {
-    let mut hasher = blake3::Hasher::new();
-    let mut line = serde_json::to_vec(&header(state, provenance))?;
-    line.push(b'\n');
-    hasher.update(&line);
-    out.write_all(&line)?;
+    let mut file = Lines::start(out, &header(state, provenance))?;
     for chunk in state.all().chunks(CHUNK * rayon::current_num_threads()) {
-        let lines = |objects: &[std::sync::Arc<LiveObject>]| objects.iter().try_fold(Vec::new(), |text, object| append(text, object));
+        let lines = |objects: &[std::sync::Arc<LiveObject>]| {
+            let text = objects.iter().try_fold(Vec::new(), |text, object| append(text, object));
+            text.map(|text| (text, objects.len()))
+        };
         let texts = chunk.par_chunks(CHUNK).map(lines).collect::<Result<Vec<_>, _>>()?;
-        for text in texts {
-            hasher.update(&text);
-            out.write_all(&text)?;
+        for (text, objects) in texts {
+            file.add(&text, objects)?;
         }
     }
-    let digest = format!("blake3:{}", hasher.finalize());
-    let trailer = Trailer { kind: TRAILER_KIND.to_owned(), objects: state.all().len(), digest: digest.clone() };
-    serde_json::to_writer(&mut *out, &trailer)?;
-    out.write_all(b"\n")?;
-    Ok(digest)
+    file.finish()
 }
 
 /// One line. The object goes through a tree, so that its fields come in the same order whoever wrote it.
@@ -78,6 +108,7 @@ fn header(state: &LiveState, provenance: &Provenance) -> Header {
             resources.sort();
             resources
         }),
+        unlisted: cluster.unlisted.clone(),
     });
     let entries = settings.entries.iter().filter(|(_, value)| *value != REDACTED);
     Header {

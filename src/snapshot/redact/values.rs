@@ -1,8 +1,123 @@
 //! Values whose names say that they are secret: environment variables, Helm parameters and Helm values.
 
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde_json::{Map, Value};
 
 use super::{REDACTED, mark};
+
+/// Names whose values are secret: the built-in ones, and patterns of the user's own.
+#[derive(Clone, Debug, Default)]
+pub struct SecretNames {
+    more: GlobSet,
+    spared: GlobSet,
+}
+
+impl SecretNames {
+    /// Names with patterns of the user's own; capitals do not matter.
+    ///
+    /// # Errors
+    /// Names the pattern that cannot be read.
+    pub fn new(more: &[String], spared: &[String]) -> Result<Self, String> {
+        let set = |patterns: &[String]| {
+            let mut builder = GlobSetBuilder::new();
+            for pattern in patterns {
+                let glob = GlobBuilder::new(pattern).case_insensitive(true).build();
+                builder.add(glob.map_err(|error| format!("{pattern} is no pattern: {}", error.kind()))?);
+            }
+            builder.build().map_err(|error| error.kind().to_string())
+        };
+        Ok(Self { more: set(more)?, spared: set(spared)? })
+    }
+
+    fn is_sensitive(&self, name: &str) -> bool {
+        !self.spared.is_match(name) && (self.more.is_match(name) || is_sensitive(name))
+    }
+
+    fn is_secret_value(&self, name: &str, value: &str) -> bool {
+        let says_nothing = value.is_empty() || matches!(value, "true" | "false" | REDACTED);
+        !says_nothing && (self.is_sensitive(name) || has_password_in_url(value))
+    }
+
+    /// Redacts a list of `name` and `value`, as environment variables and Helm parameters are written. Plugin parameters say `string`,
+    /// `array` or `map`.
+    pub(super) fn redact_named(&self, list: &mut [Value]) -> bool {
+        let mut changed = false;
+        for item in list.iter_mut().filter_map(Value::as_object_mut) {
+            let name = item.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+            for field in ["value", "string", "array", "map"] {
+                if let Some(value) = item.get_mut(field) {
+                    changed |= self.redact_value(&name, value);
+                }
+            }
+        }
+        changed
+    }
+
+    /// Redacts `helm` of an Application's source.
+    pub(super) fn redact_helm(&self, helm: &mut Map<String, Value>) -> bool {
+        let mut changed = false;
+        if let Some(values) = helm.get_mut("valuesObject") {
+            changed |= self.redact_tree(values);
+        }
+        if let Some(Value::String(values)) = helm.get_mut("values") {
+            let redacted = self.redact_text(values);
+            changed |= redacted != *values;
+            *values = redacted;
+        }
+        changed
+    }
+
+    fn redact_tree(&self, value: &mut Value) -> bool {
+        match value {
+            Value::Array(items) => items.iter_mut().fold(false, |changed, item| self.redact_tree(item) | changed),
+            Value::Object(map) => map.iter_mut().fold(false, |changed, (name, value)| {
+                let this = self.redact_value(name, value);
+                self.redact_tree(value) | this | changed
+            }),
+            _ => false,
+        }
+    }
+
+    /// Redacts a value by its name; what a sensitive name holds as a list or map goes as a whole, unless it is a reference.
+    fn redact_value(&self, name: &str, value: &mut Value) -> bool {
+        let secret = match &*value {
+            Value::String(text) => self.is_secret_value(name, text),
+            Value::Number(_) => self.is_sensitive(name),
+            Value::Array(items) => self.is_sensitive(name) && items.iter().any(Value::is_string),
+            _ => false,
+        };
+        secret && mark(value)
+    }
+
+    /// Redacts YAML text line by line, so that its layout stays: `name: value`, and the lines of a block under `name: |`.
+    fn redact_text(&self, text: &str) -> String {
+        let mut redacted = String::with_capacity(text.len());
+        let mut block: Option<usize> = None;
+        for line in text.split_inclusive('\n') {
+            let indent = line.len() - line.trim_start_matches([' ', '-']).len();
+            let ending = if line.ends_with('\n') { "\n" } else { "" };
+            if let Some(outer) = block {
+                if line.trim().is_empty() || indent > outer {
+                    continue;
+                }
+                block = None;
+            }
+            let (name, value) = line.trim().split_once(':').unwrap_or_default();
+            let (name, value) = (name.trim_start_matches(['-', ' ']).trim_matches(['"', '\'']), value.trim());
+            let is_block = value.starts_with(['|', '>']);
+            if is_block && self.is_sensitive(name) || self.is_secret_value(name, value.trim_matches(['"', '\''])) {
+                redacted.push_str(line.split_once(':').map_or("", |(before, _)| before));
+                redacted.push_str(": ");
+                redacted.push_str(REDACTED);
+                redacted.push_str(ending);
+                block = Some(indent);
+            } else {
+                redacted.push_str(line);
+            }
+        }
+        redacted
+    }
+}
 
 /// Parts of a name that mark its value as secret, without regard to case and separators.
 const SECRET_PARTS: [&str; 11] = [
@@ -72,91 +187,6 @@ pub(super) fn has_password_in_url(text: &str) -> bool {
     false
 }
 
-fn is_secret_value(name: &str, value: &str) -> bool {
-    let says_nothing = value.is_empty() || matches!(value, "true" | "false" | REDACTED);
-    !says_nothing && (is_sensitive(name) || has_password_in_url(value))
-}
-
-/// Redacts a list of `name` and `value`, as environment variables and Helm parameters are written. Plugin parameters say `string`,
-/// `array` or `map`.
-pub(super) fn redact_named(list: &mut [Value]) -> bool {
-    let mut changed = false;
-    for item in list.iter_mut().filter_map(Value::as_object_mut) {
-        let name = item.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-        for field in ["value", "string", "array", "map"] {
-            if let Some(value) = item.get_mut(field) {
-                changed |= redact_value(&name, value);
-            }
-        }
-    }
-    changed
-}
-
-/// Redacts `helm` of an Application's source.
-pub(super) fn redact_helm(helm: &mut Map<String, Value>) -> bool {
-    let mut changed = false;
-    if let Some(values) = helm.get_mut("valuesObject") {
-        changed |= redact_tree(values);
-    }
-    if let Some(Value::String(values)) = helm.get_mut("values") {
-        let redacted = redact_text(values);
-        changed |= redacted != *values;
-        *values = redacted;
-    }
-    changed
-}
-
-fn redact_tree(value: &mut Value) -> bool {
-    match value {
-        Value::Array(items) => items.iter_mut().fold(false, |changed, item| redact_tree(item) | changed),
-        Value::Object(map) => map.iter_mut().fold(false, |changed, (name, value)| {
-            let this = redact_value(name, value);
-            redact_tree(value) | this | changed
-        }),
-        _ => false,
-    }
-}
-
-/// Redacts a value by its name; what a sensitive name holds as a list or map goes as a whole, unless it is a reference.
-fn redact_value(name: &str, value: &mut Value) -> bool {
-    let secret = match &*value {
-        Value::String(text) => is_secret_value(name, text),
-        Value::Number(_) => is_sensitive(name),
-        Value::Array(items) => is_sensitive(name) && items.iter().any(Value::is_string),
-        _ => false,
-    };
-    secret && mark(value)
-}
-
-/// Redacts YAML text line by line, so that its layout stays: `name: value`, and the lines of a block under `name: |`.
-fn redact_text(text: &str) -> String {
-    let mut redacted = String::with_capacity(text.len());
-    let mut block: Option<usize> = None;
-    for line in text.split_inclusive('\n') {
-        let indent = line.len() - line.trim_start_matches([' ', '-']).len();
-        let ending = if line.ends_with('\n') { "\n" } else { "" };
-        if let Some(outer) = block {
-            if line.trim().is_empty() || indent > outer {
-                continue;
-            }
-            block = None;
-        }
-        let (name, value) = line.trim().split_once(':').unwrap_or_default();
-        let (name, value) = (name.trim_start_matches(['-', ' ']).trim_matches(['"', '\'']), value.trim());
-        let is_block = value.starts_with(['|', '>']);
-        if is_block && is_sensitive(name) || is_secret_value(name, value.trim_matches(['"', '\''])) {
-            redacted.push_str(line.split_once(':').map_or("", |(before, _)| before));
-            redacted.push_str(": ");
-            redacted.push_str(REDACTED);
-            redacted.push_str(ending);
-            block = Some(indent);
-        } else {
-            redacted.push_str(line);
-        }
-    }
-    redacted
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,6 +202,14 @@ mod tests {
     }
 
     #[test]
+    fn patterns_add_names_and_spare_names() {
+        let names = SecretNames::new(&["*_dsn".into()], &["signing_key".into()]).unwrap();
+        assert!(names.is_secret_value("SENTRY_DSN", "x") && names.is_secret_value("db_password", "x"));
+        assert!(!names.is_secret_value("SIGNING_KEY", "x") && !names.is_secret_value("port", "80"));
+        assert!(SecretNames::new(&["[".into()], &[]).unwrap_err().contains('['));
+    }
+
+    #[test]
     fn passwords_in_urls_are_seen() {
         assert!(has_password_in_url("postgres://shop:pw@db:5432/shop"));
         assert!(has_password_in_url("a=http://x b=amqp://u:p@q"));
@@ -184,6 +222,6 @@ mod tests {
     fn values_text_keeps_its_layout() {
         let text = "db:\n  password: \"pw\" # why\n  host: db\n  privateKey: |\n    line one\n\n    line two\n  port: 5\n- token: t\nsecretName: s";
         let expected = "db:\n  password: presync:redacted\n  host: db\n  privateKey: presync:redacted\n  port: 5\n- token: presync:redacted\nsecretName: s";
-        assert_eq!(redact_text(text), expected);
+        assert_eq!(SecretNames::default().redact_text(text), expected);
     }
 }
