@@ -50,6 +50,7 @@ mod revision_not_tracked;
 mod snapshot_stale;
 mod source_path_missing;
 mod stateful_identity_changed;
+mod sync_refused;
 mod unknown_hook_type;
 mod unmanaged_application;
 mod wave_deadlock;

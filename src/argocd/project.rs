@@ -23,6 +23,7 @@ pub struct Project {
     namespace_resource_whitelist: Option<Vec<Kind>>,
     namespace_resource_blacklist: Option<Vec<Kind>>,
     source_namespaces: Option<Vec<Pattern>>,
+    destination_service_accounts: Option<Vec<ServiceAccount>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -31,6 +32,14 @@ struct Entry {
     server: Permission,
     name: Permission,
     namespace: Permission,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ServiceAccount {
+    server: Pattern,
+    namespace: Pattern,
+    default_service_account: String,
 }
 
 /// A pattern that permits, or with a leading `!` denies.
@@ -131,6 +140,15 @@ impl Project {
             None => pattern.matches(namespace),
         };
         self.source_namespaces.iter().flatten().any(matches)
+    }
+
+    /// The service account that syncs to a destination act as: the first entry that matches.
+    ///
+    /// Source: `util/settings/impersonation.go:DeriveServiceAccountToImpersonate`.
+    pub fn service_account(&self, server: &str, namespace: &str) -> Option<&str> {
+        let mut entries = self.destination_service_accounts.iter().flatten();
+        let entry = entries.find(|entry| entry.server.matches(server) && entry.namespace.matches(namespace))?;
+        Some(&entry.default_service_account)
     }
 
     /// Whether sources may come from this repository.

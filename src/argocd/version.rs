@@ -41,6 +41,11 @@ impl Version {
         self.at_least(3, 1)
     }
 
+    /// Impersonation without a matching service account may go on as the controller.
+    pub fn impersonation_falls_back(self) -> bool {
+        self.at_least(3, 5)
+    }
+
     /// `SkipDryRunOnMissingResource=true` is read from the Application as well.
     pub fn reads_application_skip_dry_run(self) -> bool {
         self.at_least(3, 1)

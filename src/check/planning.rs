@@ -17,6 +17,7 @@ use crate::finding::Unjudged;
 use crate::inventory::Entry;
 use crate::manifest::{Manifest, Origin, ResourceKey, Side};
 use crate::plan::application::{self, Input};
+use crate::plan::change::NOT_JUDGED;
 use crate::plan::{Action, AppChange, Change, Condition, Dependent, SyncMode, SyncPlan, World, deletion, dependents};
 use crate::render::{RenderError, Rendered};
 use crate::rules::{DuplicateKey, FailurePlace, RenderFailure};
@@ -219,6 +220,7 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
     if !affected {
         finish_unchanged(&mut plan, head_world);
         plan.change = app_change(entry);
+        one.unjudged.extend(not_judged(&mut plan));
         one.plan = Some(plan);
         return one;
     }
@@ -236,8 +238,19 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
     finish(&mut plan, base_plan.as_ref(), candidate, base_world);
     plan.change = app_change(entry);
     plan.affected = affected;
+    one.unjudged.extend(not_judged(&mut plan));
     one.plan = Some(plan);
     one
+}
+
+/// Takes the remarks on what presync did not look at out of a plan.
+fn not_judged(plan: &mut SyncPlan) -> Vec<Unjudged> {
+    let application = plan.application.id.to_string();
+    let remarks = plan.conditions.extract_if(.., |condition| condition.kind == NOT_JUDGED);
+    let named = |key: Option<ResourceKey>| {
+        key.map_or_else(|| "ignoreDifferences".to_owned(), |key| format!("ignoreDifferences of {}", key.named()))
+    };
+    remarks.map(|remark| Unjudged { application: Some(application.clone()), what: named(remark.key), why: remark.message }).collect()
 }
 
 /// Whether anything of the Application differs between the sides.

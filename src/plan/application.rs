@@ -2,6 +2,7 @@
 //!
 //! Takes the Application as it will be, what Git renders for it, and the shared [`World`]; hands on its [`SyncPlan`].
 
+mod refusal;
 mod row;
 mod rows;
 
@@ -11,8 +12,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::refusal::{COMPARISON_ERROR, SYNC_REFUSED};
 use self::row::Row;
-use super::change::{Action, AppChange, Basis, Change, Condition, Phase, SyncDecision, SyncMode, SyncPlan};
+use super::change::{Action, AppChange, Basis, Change, Condition, NOT_JUDGED, Phase, SERVER_SIDE_DIFF, SyncDecision, SyncMode, SyncPlan};
 use super::decision::{self, Status};
 use super::diff::{self, IgnoreRules, Method, ObjectDiff};
 use super::failure::{Apply, ApplyStrategy};
@@ -49,20 +51,19 @@ pub struct Input<'a> {
 /// Plans the sync of one Application.
 pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
     if let Some(problem) = incomplete_source(&input.application) {
-        return stopped(input, "".into(), world, SyncMode::Refused, problem, Vec::new());
+        return refused(input, "".into(), world, problem, SYNC_REFUSED, Vec::new());
     }
     let server = match world.server(&input.application.spec.destination) {
         Ok(server) => server,
-        Err(problem) => return stopped(input, "".into(), world, SyncMode::Refused, problem, Vec::new()),
+        Err(problem) => return refused(input, "".into(), world, problem, SYNC_REFUSED, Vec::new()),
     };
     if let Some(denied) = permission::application(&input.application, world, &server) {
-        let condition = Condition { kind: "ProjectDenies", message: denied.clone(), key: None, origin: input.origin.clone() };
-        return stopped(input, server, world, SyncMode::Refused, denied, vec![condition]);
+        return refused(input, server, world, denied, "ProjectDenies", Vec::new());
     }
     let targets = normalised(input, input.rendered, world, &server);
     if let Some(object) = &targets.without_namespace {
         let problem = format!("{} has no namespace and the Application's destination gives none", object.key.named());
-        return stopped(input, server, world, SyncMode::Refused, problem, targets.conditions);
+        return refused(input, server, world, problem, SYNC_REFUSED, targets.conditions);
     }
     let base = base_targets(input, &targets, world, &server);
     Planner { input, world, server, targets, base, ignore: world.ignore_rules(&input.application) }.plan()
@@ -83,6 +84,19 @@ fn incomplete_source(application: &Application) -> Option<String> {
     }
     let unversioned = sources.iter().find(|source| !source.chart.is_empty() && source.target_revision.is_empty());
     unversioned.map(|source| format!("the source of chart {} needs a targetRevision", source.chart))
+}
+
+/// A plan of a sync that is refused because of the Application as a whole, with the remark that says so.
+fn refused(
+    input: &Input<'_>,
+    server: Arc<str>,
+    world: &World<'_>,
+    problem: String,
+    kind: &'static str,
+    mut conditions: Vec<Condition>,
+) -> SyncPlan {
+    conditions.push(Condition { kind, message: problem.clone(), key: None, origin: input.origin.clone() });
+    stopped(input, server, world, SyncMode::Refused, problem, conditions)
 }
 
 /// A plan in which nothing happens: the sync is refused, or there are no targets.
@@ -143,6 +157,13 @@ struct Planner<'a> {
     ignore: Result<IgnoreRules, String>,
 }
 
+/// What decides whether ignored fields are written.
+struct Writing<'a> {
+    rules: &'a IgnoreRules,
+    /// A sync runs because something differs.
+    writes: bool,
+}
+
 /// A hook with the phases in which it runs; none for an unknown type.
 type Hook = (Arc<Manifest>, Vec<Phase>);
 
@@ -150,6 +171,8 @@ type Hook = (Arc<Manifest>, Vec<Phase>);
 struct Compared {
     pair: Pair,
     diff: Option<ObjectDiff>,
+    /// Why Argo CD cannot compare it.
+    problem: Option<String>,
 }
 
 impl Planner<'_> {
@@ -166,7 +189,7 @@ impl Planner<'_> {
             Ok(rules) => rules,
             Err(problem) => {
                 let conditions = std::mem::take(&mut self.targets.conditions);
-                return stopped(self.input, Arc::clone(&self.server), self.world, SyncMode::Refused, problem, conditions);
+                return refused(self.input, Arc::clone(&self.server), self.world, problem, COMPARISON_ERROR, conditions);
             }
         };
         let (hooks, plain) = self.split_targets();
@@ -175,25 +198,36 @@ impl Planner<'_> {
         let compared: Vec<Compared> = pairing::pair(&plain, self.world.live, &self.server, &instance, &permitted)
             .into_iter()
             .filter(|pair| !hooks.iter().any(|(hook, _)| pair.target.is_none() && hook.key == pair.key))
-            .map(|pair| Compared { diff: self.compare(&pair, &rules), pair })
+            .map(|pair| self.compare(pair, &rules))
             .collect();
+        let mut conditions = std::mem::take(&mut self.targets.conditions);
+        conditions.extend(self.approximations(&compared, &rules));
+        conditions.extend(self.shared_resources(&compared, &instance));
+        let errors = self.comparison_errors(&compared);
+        if let Some(reason) = first_of(&errors) {
+            conditions.extend(errors);
+            return stopped(self.input, Arc::clone(&self.server), self.world, SyncMode::Refused, reason, conditions);
+        }
         let status = self.status(&compared);
         let automated = self.input.application.automated();
         let mut sync = decision::decide(automated, &status);
-        let mut conditions = std::mem::take(&mut self.targets.conditions);
-        conditions.extend(self.shared_resources(&compared, &instance));
         if sync.mode == SyncMode::Refused {
             let message = sync.reason.clone();
             conditions.push(Condition { kind: "WouldPruneEverything", message, key: None, origin: self.input.origin.clone() });
         }
-        if sync.mode != SyncMode::Refused
-            && let Some((problem, condition)) = self.refusal(&compared, &hooks, &conditions, sync.starts || automated.is_none())
-        {
-            conditions.extend(condition);
-            sync = SyncDecision { mode: SyncMode::Refused, starts: false, reason: problem, ..sync };
+        if sync.mode != SyncMode::Refused && (sync.starts || automated.is_none()) {
+            let refusals = self.refusals(&compared, &hooks, &conditions);
+            if let Some(reason) = first_of(&refusals) {
+                conditions.extend(refusals);
+                sync = SyncDecision { mode: SyncMode::Refused, starts: false, reason, ..sync };
+            }
         }
-        let changes =
-            if sync.mode == SyncMode::Refused { Vec::new() } else { self.changes(compared, &hooks, &sync, &rules, &mut conditions) };
+        // A person syncs an Application that shows a difference.
+        let writes = sync.starts || (sync.mode == SyncMode::Manual && status.is_out_of_sync());
+        let changes = match sync.mode {
+            SyncMode::Refused => Vec::new(),
+            _ => self.changes(compared, &hooks, &sync, &Writing { rules: &rules, writes }, &mut conditions),
+        };
         SyncPlan {
             application: Arc::clone(&self.input.application),
             origin: self.input.origin.clone(),
@@ -225,10 +259,29 @@ impl Planner<'_> {
         (hooks, plain)
     }
 
-    fn compare(&self, pair: &Pair, rules: &IgnoreRules) -> Option<ObjectDiff> {
-        let (target, live) = (pair.target.as_ref()?, pair.live.as_ref()?);
+    fn compare(&self, pair: Pair, rules: &IgnoreRules) -> Compared {
+        let (Some(target), Some(live)) = (&pair.target, &pair.live) else { return Compared { pair, diff: None, problem: None } };
         let known = self.known(target, live);
-        Some(diff::diff(&target.object, &known, &self.world.diff_context(rules, self.method(&target.object))))
+        let diff = Some(diff::diff(&target.object, &known, &self.world.diff_context(rules, self.method(&target.object))));
+        let problem = self.incomparable(&pair, diff.as_ref(), &known);
+        Compared { diff, problem, pair }
+    }
+
+    /// What presync does not compare exactly as Argo CD does.
+    fn approximations(&self, compared: &[Compared], rules: &IgnoreRules) -> Vec<Condition> {
+        let pairs = || compared.iter().filter(|compared| compared.diff.is_some());
+        let mut found = Vec::new();
+        if self.world.compares_server_side(&self.input.application) && pairs().next().is_some() {
+            let message = "Argo CD compares by a dry run of server-side apply; presync works it out from managedFields and the types, without \
+                           admission webhooks, defaults of custom resources and the server's whole validation";
+            found.push(Condition { kind: SERVER_SIDE_DIFF, message: message.to_owned(), key: None, origin: self.input.origin.clone() });
+        }
+        found.extend(pairs().filter_map(|Compared { pair, .. }| {
+            let target = pair.target.as_ref()?;
+            let message = rules.not_run(&target.object)?.to_string();
+            Some(Condition { kind: NOT_JUDGED, message, key: Some(pair.key.clone()), origin: Some(target.origin.clone()) })
+        }));
+        found
     }
 
     /// Source: Argo CD `controller/state.go:CompareAppState` and `gitops-engine/pkg/diff/diff.go:Diff`: an object that turns server-side apply
@@ -274,7 +327,7 @@ impl Planner<'_> {
     /// Source: Argo CD `controller/state.go:CompareAppState`, the loop over managed resources.
     fn status(&self, compared: &[Compared]) -> Status {
         let mut status = Status::default();
-        for Compared { pair, diff } in compared {
+        for Compared { pair, diff, .. } in compared {
             match (&pair.target, &pair.live) {
                 (Some(target), _) if hook::is_skipped(&target.object) => status.without += 1,
                 (Some(_), None) => status.out_of_sync += 1,
@@ -309,67 +362,6 @@ impl Planner<'_> {
         shared.collect()
     }
 
-    /// Why the sync is refused before anything is applied, with the remark that rules read.
-    ///
-    /// Source: Argo CD `gitops-engine/pkg/sync/sync_context.go:getSyncTasks` (discovery and permission) and `controller/sync.go:SyncAppState`.
-    fn refusal(&self, compared: &[Compared], hooks: &[Hook], conditions: &[Condition], runs: bool) -> Option<(String, Option<Condition>)> {
-        if !runs {
-            return None;
-        }
-        if self.options().has("FailOnSharedResource=true")
-            && let Some(shared) = conditions.iter().find(|condition| condition.kind == "SharedResourceWarning")
-        {
-            return Some((format!("FailOnSharedResource=true: {}", shared.message), None));
-        }
-        let targets = compared.iter().filter_map(|compared| compared.pair.target.as_ref());
-        let hooks = hooks.iter().filter(|(_, phases)| !phases.is_empty()).map(|(hook, _)| hook);
-        for target in targets.chain(hooks).filter(|target| !hook::is_skipped(&target.object)) {
-            if let Some(problem) = self.unserved(target) {
-                let condition = Condition {
-                    kind: "KindNotServed",
-                    message: problem.clone(),
-                    key: Some(target.key.clone()),
-                    origin: Some(target.origin.clone()),
-                };
-                return Some((problem, Some(condition)));
-            }
-            if let Some(denied) = permission::object(&self.input.application, self.world, &self.server, &target.key) {
-                let condition = Condition {
-                    kind: "ProjectDenies",
-                    message: denied.clone(),
-                    key: Some(target.key.clone()),
-                    origin: Some(target.origin.clone()),
-                };
-                return Some((denied, Some(condition)));
-            }
-        }
-        None
-    }
-
-    /// Why the cluster cannot take this kind and nothing lets the check pass.
-    fn unserved(&self, target: &Manifest) -> Option<String> {
-        let version = version_of(&target.object);
-        let problem = self.world.not_served(&self.server, &target.key, version)?;
-        let skipped = (self.settings().version().reads_application_skip_dry_run()
-            && self.options().has("SkipDryRunOnMissingResource=true"))
-            || options::object_has(&target.object, "SkipDryRunOnMissingResource=true");
-        (!skipped && !self.brings_kind(&target.key)).then_some(problem)
-    }
-
-    /// Whether a CustomResourceDefinition of this group and kind is among the targets; versions do not count here.
-    fn brings_kind(&self, key: &ResourceKey) -> bool {
-        self.definition_of(key).is_some()
-    }
-
-    fn definition_of(&self, key: &ResourceKey) -> Option<&Arc<Manifest>> {
-        self.targets.manifests.iter().find(|target| {
-            let text = |pointer: &str| target.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-            target.key.is("apiextensions.k8s.io", "CustomResourceDefinition")
-                && text("/spec/group") == &*key.group
-                && text("/spec/names/kind") == &*key.kind
-        })
-    }
-
     /// Why applying this target fails although the sync starts: its kind or its namespace is not there by then.
     fn missing_ground(&self, target: &Manifest) -> Option<String> {
         let version = version_of(&target.object);
@@ -393,7 +385,7 @@ impl Planner<'_> {
         compared: Vec<Compared>,
         hooks: &[Hook],
         sync: &SyncDecision,
-        rules: &IgnoreRules,
+        writing: &Writing<'_>,
         conditions: &mut Vec<Condition>,
     ) -> Vec<Change> {
         let mut rows: Vec<Row> = Vec::with_capacity(compared.len() + hooks.len());
@@ -406,12 +398,12 @@ impl Planner<'_> {
             options: self.options(),
             version: self.settings().version(),
         };
-        for Compared { pair, diff } in compared {
+        for Compared { pair, diff, .. } in compared {
             match (&pair.target, &pair.live) {
                 (Some(target), _) if hook::is_skipped(&target.object) => {
                     aside.push(Row::new(&pair, Action::Skip, Reason::Skipped));
                 }
-                (Some(_), _) => rows.push(self.applied(&pair, diff, sync, rules, runs)),
+                (Some(_), _) => rows.push(self.applied(&pair, diff, writing, runs)),
                 (None, Some(live)) if self.self_referenced(live) && removal::is_prunable(live.object()) => {
                     let (action, reason) = removal::of_removed(live.object(), operation);
                     rows.push(Row::new(&pair, action, reason));
@@ -497,6 +489,12 @@ impl Planner<'_> {
         }
         rows.into_iter().enumerate().map(|(index, row)| row.change(order + index + 1, Phase::Sync, 0, true)).collect()
     }
+}
+
+/// The message of the first remark, and how many more there are.
+fn first_of(conditions: &[Condition]) -> Option<String> {
+    let first = &conditions.first()?.message;
+    Some(if conditions.len() > 1 { format!("{first} (and {} more)", conditions.len() - 1) } else { first.clone() })
 }
 
 /// The remark on a hang that rules read: `HookNeedsLater` or `WaveDeadlock`.

@@ -148,6 +148,8 @@ pub struct FieldChange {
     pub target: Option<Value>,
     /// The manager that owns the field in the live object.
     pub owner: Option<String>,
+    /// When that manager last wrote the object, RFC 3339.
+    pub owner_time: Option<String>,
 }
 
 /// An object that goes because another one goes.
@@ -258,6 +260,11 @@ pub struct SyncDecision {
     /// Why, in a sentence.
     pub reason: String,
 }
+
+/// Kind of a remark that Argo CD compares by a dry run in the cluster, which is approximated here.
+pub const SERVER_SIDE_DIFF: &str = "ServerSideDiff";
+/// Kind of a remark on something that Argo CD looks at and presync does not.
+pub const NOT_JUDGED: &str = "NotJudged";
 
 /// A remark on the whole Application, such as a resource that appears twice.
 #[derive(Clone, Debug)]

@@ -23,7 +23,8 @@ pub struct Status {
 }
 
 impl Status {
-    fn is_out_of_sync(&self) -> bool {
+    /// Whether the Application shows as OutOfSync.
+    pub fn is_out_of_sync(&self) -> bool {
         self.out_of_sync > 0 || self.extraneous > self.extraneous_ignored
     }
 

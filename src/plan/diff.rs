@@ -117,7 +117,7 @@ pub fn diff(target: &Value, live: &Value, ctx: &DiffContext<'_>) -> ObjectDiff {
         Ok(None) => ObjectDiff { strategy, ..unmodified },
         Ok(Some((before, predicted))) => {
             let secret = normalize::group_kind(target) == ("", "Secret");
-            let fields = fields::changes(&before, &predicted, &owner::Owners::new(live), secret);
+            let fields = fields::changes(&before, &predicted, &owner::Owners::within(&before, live), secret);
             ObjectDiff { modified: !fields.is_empty(), strategy, fields, error: None }
         }
         Err(error) => ObjectDiff { modified: true, strategy, fields: Vec::new(), error: Some(error) },

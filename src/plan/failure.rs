@@ -13,6 +13,7 @@ mod compare;
 mod custom;
 mod effective;
 mod fixed;
+mod metadata;
 mod service;
 mod size;
 mod subject;
@@ -178,6 +179,8 @@ pub enum FailureKind {
 pub struct Failure {
     /// What is refused.
     pub kind: FailureKind,
+    /// What is refused and why, without a verdict.
+    pub reason: String,
     /// One plain sentence: what is refused, why, with live and target values.
     pub message: String,
     /// Where the object would change; empty when the failure is not about a change.
@@ -253,7 +256,7 @@ impl Problem {
         };
         let joint = if self.reason.contains(": ") { ", and" } else { ":" };
         let message = format!("{}{joint} {verdict}{}", self.reason, self.remark);
-        Failure { kind: self.kind, message, changes: self.changes, certainty: self.certainty }
+        Failure { kind: self.kind, reason: self.reason, message, changes: self.changes, certainty: self.certainty }
     }
 }
 
@@ -346,6 +349,7 @@ impl Change<'_> {
 
 fn update_problem(change: &Change<'_>) -> Option<Problem> {
     types::problem(&change.subject, change.target)
+        .or_else(|| metadata::problem(&change.subject, change.target))
         .or_else(|| size::problem(&change.subject, change.target, change.merged, change.strategy))
         .or_else(|| fixed::problem(change))
         .or_else(|| workload::update_problem(change))
@@ -357,6 +361,7 @@ fn update_problem(change: &Change<'_>) -> Option<Problem> {
 
 fn creation_problem(subject: &Subject<'_>, target: &Value, apply: Apply) -> Option<Problem> {
     types::problem(subject, target)
+        .or_else(|| metadata::problem(subject, target))
         .or_else(|| size::problem(subject, target, target, apply.strategy))
         .or_else(|| custom::creation_problem(subject, target))
         .or_else(|| workload::spec_problem(subject, target))
@@ -388,7 +393,8 @@ fn deleted_then_timed_out(problem: Problem, certainty: Certainty) -> Failure {
         "{}; with Force=true the sync will {likely}delete it, then fail with a deadline error and not create it again{}",
         problem.reason, problem.remark
     );
-    Failure { kind: FailureKind::ForceDeletes { cause: Box::new(problem.kind) }, message, changes: problem.changes, certainty }
+    let kind = FailureKind::ForceDeletes { cause: Box::new(problem.kind) };
+    Failure { kind, reason: problem.reason, message, changes: problem.changes, certainty }
 }
 
 fn deleted_for_nothing(problem: Problem) -> Failure {
@@ -397,7 +403,7 @@ fn deleted_for_nothing(problem: Problem) -> Failure {
         problem.reason, problem.remark
     );
     let kind = FailureKind::ForceDeletes { cause: Box::new(problem.kind) };
-    Failure { kind, message, changes: problem.changes, certainty: Certainty::Likely }
+    Failure { kind, reason: problem.reason, message, changes: problem.changes, certainty: Certainty::Likely }
 }
 
 #[cfg(test)]

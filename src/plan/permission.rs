@@ -25,6 +25,34 @@ pub fn application(application: &Application, world: &World<'_>, server: &str) -
         .then(|| format!("project {name} does not permit the destination {server} namespace {namespace}"))
 }
 
+/// Why the sync has no service account to act as, where Argo CD impersonates one for each destination.
+///
+/// Source: Argo CD `controller/sync.go:SyncAppState`, `util/settings/impersonation.go:DeriveServiceAccountToImpersonate`.
+pub fn impersonation(application: &Application, world: &World<'_>, server: &str) -> Option<String> {
+    let settings = world.live.settings();
+    let setting = |key: &str| settings.entry(&format!("application.sync.impersonation.{key}"));
+    let falls_back = settings.version().impersonation_falls_back() && setting("enforced") == Some("false");
+    if setting("enabled") != Some("true") || falls_back {
+        return None;
+    }
+    let project = world.projects.get(&application.spec.project)?;
+    let namespace = &application.spec.destination.namespace;
+    match project.service_account(server, namespace) {
+        None => Some(format!(
+            "impersonation is on and project {} has no destinationServiceAccounts entry for {server} namespace {namespace}",
+            project.name
+        )),
+        Some(account) if !is_account(account) => {
+            Some(format!("impersonation is on and `{account}` of project {} is no service account", project.name))
+        }
+        Some(_) => None,
+    }
+}
+
+fn is_account(name: &str) -> bool {
+    !name.trim_matches(' ').is_empty() && !name.contains(['!', '*', '[', ']', '{', '}', '\\', '/'])
+}
+
 /// Why an object may not be synced, if it may not.
 ///
 /// Source: Argo CD `controller/sync.go:validateSyncPermissions`.

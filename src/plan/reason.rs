@@ -32,6 +32,8 @@ pub enum Reason {
     ForceOption,
     /// Argo CD's comparison ignores the differing fields, but the sync writes them all the same.
     IgnoredButWritten,
+    /// Argo CD compares in another way than it applies and does not see the differing fields, but the sync writes them.
+    UnseenButWritten,
     /// A hook of the sync.
     Hook {
         /// A live copy is deleted before it is created again.
@@ -106,6 +108,7 @@ impl fmt::Display for Reason {
             Self::ReplaceOption => write!(f, "Replace=true"),
             Self::ForceOption => write!(f, "Force=true deletes it and creates it again"),
             Self::IgnoredButWritten => write!(f, "the differing fields are ignored in the comparison, but this sync writes them"),
+            Self::UnseenButWritten => write!(f, "the comparison does not see the differing fields, but this sync writes them"),
             Self::Hook { recreates: true } => write!(f, "hook; its live copy is deleted first"),
             Self::Hook { recreates: false } => write!(f, "hook"),
             Self::Skipped => write!(f, "hook: Skip, never applied"),

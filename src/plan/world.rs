@@ -29,7 +29,7 @@ pub struct World<'a> {
     compare_options: CompareOptions,
     /// Every Application is compared by server-side diff unless it says otherwise.
     server_side_diff: bool,
-    system_rules: IgnoreRules,
+    no_rules: IgnoreRules,
     system_problem: Option<String>,
     failures: HashMap<Arc<str>, failure::Context<'a>>,
     no_failures: failure::Context<'a>,
@@ -76,9 +76,9 @@ impl<'a> World<'a> {
             live_definitions.extend(crds);
         }
         let compare_options = CompareOptions::from_settings(&settings.entries, settings.version());
-        let (system_rules, compare_options, system_problem) = match (IgnoreRules::compile(None, &settings.entries), compare_options) {
-            (Ok(rules), Ok(options)) => (rules, options, None),
-            (Err(error), _) | (_, Err(error)) => (IgnoreRules::default(), CompareOptions::default(), Some(error.to_string())),
+        let (compare_options, system_problem) = match (IgnoreRules::compile(None, &settings.entries), compare_options) {
+            (Ok(_), Ok(options)) => (options, None),
+            (Err(error), _) | (_, Err(error)) => (CompareOptions::default(), Some(error.to_string())),
         };
         Self {
             live,
@@ -88,7 +88,7 @@ impl<'a> World<'a> {
             schemas: Schemas::with_crds(live_definitions.into_iter().chain(definitions.iter().copied())),
             compare_options,
             server_side_diff: server_side_diff(live),
-            system_rules,
+            no_rules: IgnoreRules::default(),
             system_problem,
             failures,
             no_failures: failure::Context::default(),
@@ -185,9 +185,9 @@ impl<'a> World<'a> {
             .map_err(|error| error.to_string())
     }
 
-    /// The system's own ignore rules.
-    pub fn system_rules(&self) -> &IgnoreRules {
-        &self.system_rules
+    /// Rules that ignore nothing.
+    pub fn no_rules(&self) -> &IgnoreRules {
+        &self.no_rules
     }
 
     /// What a comparison depends on.

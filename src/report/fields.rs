@@ -30,7 +30,8 @@ pub(super) fn write_fields(fields: &[FieldChange], indent: &str, all: bool, styl
 fn write_field(field: &FieldChange, indent: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let room = style.width.saturating_sub(columns(indent)).max(40);
     let path = style.shorten(&clean(&field.path), room - 2);
-    let owner = field.owner.as_ref().map(|owner| format!("   (owned by {})", style.shorten(&clean(owner), 40))).unwrap_or_default();
+    let since = field.owner_time.as_ref().map(|time| format!(", {}", clean(time))).unwrap_or_default();
+    let owner = field.owner.as_ref().map(|owner| format!("   (owned by {}{since})", style.shorten(&clean(owner), 40))).unwrap_or_default();
     let owner = style.paint(Tone::Faint, &owner);
     if let (Some(Value::String(live)), Some(Value::String(target))) = (&field.live, &field.target)
         && (live.trim_end().contains('\n') || target.trim_end().contains('\n'))

@@ -274,11 +274,19 @@ struct FieldJson<'a> {
     target: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     owner: Option<&'a str>,
+    #[serde(rename = "ownerTime", skip_serializing_if = "Option::is_none")]
+    owner_time: Option<&'a str>,
 }
 
 impl<'a> FieldJson<'a> {
     fn of(field: &'a FieldChange) -> Self {
-        Self { path: &field.path, live: field.live.as_ref(), target: field.target.as_ref(), owner: field.owner.as_deref() }
+        Self {
+            path: &field.path,
+            live: field.live.as_ref(),
+            target: field.target.as_ref(),
+            owner: field.owner.as_deref(),
+            owner_time: field.owner_time.as_deref(),
+        }
     }
 }
 

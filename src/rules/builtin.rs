@@ -59,6 +59,7 @@ rules! {
         snapshot_stale: "snapshot-stale",
         source_path_missing: "source-path-missing",
         stateful_identity_changed: "stateful-identity-changed",
+        sync_refused: "sync-refused",
         unknown_hook_type: "unknown-hook-type",
         unmanaged_application: "unmanaged-application",
         wave_deadlock: "wave-deadlock",

@@ -66,6 +66,7 @@ mod tests {
             live: Some("UkVBTA==".into()),
             target: Some("Cg==".into()),
             owner: Some(owner.into()),
+            owner_time: None,
         };
         let mut update = changed(gate(base), gate(Some("Cg==")), gate(Some("UkVBTA==")), Action::Update, Reason::Differs { fields: 1 });
         update.diff = vec![field];

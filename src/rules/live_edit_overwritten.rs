@@ -67,6 +67,7 @@ mod tests {
             live: Some("pgbouncer".into()),
             target: Some(target.into()),
             owner: Some(owner.into()),
+            owner_time: None,
         };
         let mut update = changed(map(base), map(target), map("pgbouncer"), Action::Update, Reason::Differs { fields: 1 });
         (update.diff, update.introduced) = (vec![field], false);

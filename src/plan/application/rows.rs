@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Planner;
 use super::row::Row;
+use super::{Planner, Writing};
 use crate::argocd::hook::{self, DeletePolicy};
 use crate::manifest::{Manifest, ResourceKey};
-use crate::plan::change::{Action, Phase, SyncDecision};
-use crate::plan::diff::{self, IgnoreRules, Method, ObjectDiff};
+use crate::plan::change::{Action, Phase};
+use crate::plan::diff::{self, Method, ObjectDiff};
 use crate::plan::failure::{self, ApplyStrategy, Failure, Outcome};
 use crate::plan::pairing::Pair;
 use crate::plan::reason::Reason;
@@ -20,7 +20,7 @@ use crate::snapshot::LiveObject;
 
 impl Planner<'_> {
     /// What the sync does to an object that Git has.
-    pub(super) fn applied(&self, pair: &Pair, diff: Option<ObjectDiff>, sync: &SyncDecision, rules: &IgnoreRules, runs: bool) -> Row {
+    pub(super) fn applied(&self, pair: &Pair, diff: Option<ObjectDiff>, writing: &Writing<'_>, runs: bool) -> Row {
         let Some(target) = &pair.target else { return Row::new(pair, Action::None, Reason::InSync) };
         let Some(live) = &pair.live else {
             if let Some(message) = self.missing_ground(target) {
@@ -46,20 +46,26 @@ impl Planner<'_> {
         let respected = self.options().has("RespectIgnoreDifferences=true");
         let known = self.known(target, live);
         let sent = if respected {
-            Cow::Owned(rules.respect(&target.object, &known, self.world.respect_options()))
+            Cow::Owned(writing.rules.respect(&target.object, &known, self.world.respect_options()))
         } else {
             Cow::Borrowed(&*target.object)
         };
         let apply = self.apply(&target.object, Some(live.object()));
         let outcome = failure::foresee_apply(&sent, &known, apply, self.world.failure_context(&self.server));
+        let unseen = self.unseen(&sent, &known, writing, respected);
         row.diff = diff.fields;
+        if let Some((whole, _)) = &unseen {
+            let seen = std::mem::take(&mut row.diff);
+            row.diff.clone_from(&whole.fields);
+            row.diff.extend(seen.into_iter().filter(|field| whole.fields.iter().all(|other| other.path != field.path)));
+        }
         (row.action, row.reason) = match outcome {
             Outcome::Fail(failure) => (Action::Fail, failing(&failure)),
             Outcome::Recreate if diff.modified || apply.strategy == ApplyStrategy::Replace => (Action::Recreate, Reason::ForceOption),
             Outcome::Replace if diff.modified => (Action::Replace, Reason::ReplaceOption),
             Outcome::Replace => (Action::Replace, Reason::Reapplied { option: "Replace=true" }),
             _ if diff.modified => self.updated(live, row.diff.len()),
-            _ => self.written_though_ignored(&sent, &known, rules, respected, sync, &mut row),
+            _ => unseen.map_or((Action::None, Reason::InSync), |(_, reason)| (Action::Update, reason)),
         };
         row
     }
@@ -75,27 +81,18 @@ impl Planner<'_> {
         }
     }
 
-    /// Argo CD's comparison leaves ignored fields out, but a sync writes the whole target unless it respects the rules.
-    fn written_though_ignored(
-        &self,
-        sent: &Value,
-        live: &Value,
-        rules: &IgnoreRules,
-        respected: bool,
-        sync: &SyncDecision,
-        row: &mut Row,
-    ) -> (Action, Reason) {
-        if respected || !sync.starts || !rules.concerns(live) {
-            return (Action::None, Reason::InSync);
-        }
-        let none = self.world.system_rules();
+    /// What a sync writes that the comparison does not see, with the reason: Argo CD's comparison leaves ignored fields out, but a sync writes the
+    /// whole target unless it respects the rules; and it may compare in another way than it applies.
+    fn unseen(&self, sent: &Value, live: &Value, writing: &Writing<'_>, respected: bool) -> Option<(ObjectDiff, Reason)> {
         let method = if self.applies_server_side(sent) { Method::StructuredMerge } else { Method::ThreeWay };
-        let whole = diff::diff(sent, live, &self.world.diff_context(none, method));
-        if !whole.modified {
-            return (Action::None, Reason::InSync);
+        let ignored = !respected && writing.rules.concerns(live);
+        if !writing.writes || !(ignored || method != self.method(sent)) {
+            return None;
         }
-        row.diff = whole.fields;
-        (Action::Update, Reason::IgnoredButWritten)
+        let rules = if ignored { self.world.no_rules() } else { writing.rules };
+        let whole = diff::diff(sent, live, &self.world.diff_context(rules, method));
+        let reason = if ignored { Reason::IgnoredButWritten } else { Reason::UnseenButWritten };
+        (whole.modified && whole.error.is_none()).then_some((whole, reason))
     }
 
     pub(super) fn hook_row(&self, pair: &Pair, phase: Phase) -> Row {
@@ -104,21 +101,27 @@ impl Planner<'_> {
         row.hook = true;
         let Some(target) = &pair.target else { return row };
         let named = crate::manifest::metadata_str(&target.object, "name").is_some_and(|name| !name.is_empty());
-        if let Some(live) = pair.live.as_ref().filter(|_| named) {
-            if hook::delete_policies(&target.object).contains(&DeletePolicy::BeforeHookCreation) {
-                row.reason = Reason::Hook { recreates: true };
-            } else {
+        let live = pair.live.as_ref().filter(|_| named);
+        let recreates = hook::delete_policies(&target.object).contains(&DeletePolicy::BeforeHookCreation);
+        let context = self.world.failure_context(&self.server);
+        let problem = match live {
+            Some(live) if !recreates => {
                 let apply = self.apply(&target.object, Some(live.object()));
-                if let Outcome::Fail(failure) =
-                    failure::foresee_apply(&target.object, live.object(), apply, self.world.failure_context(&self.server))
-                {
-                    row.action = Action::Fail;
-                    row.reason = failing(&failure);
+                match failure::foresee_apply(&target.object, live.object(), apply, context) {
+                    Outcome::Fail(failure) => Some(failing(&failure)),
+                    _ => None,
                 }
             }
-        } else if let Some(message) = self.missing_ground(target) {
+            _ => {
+                row.reason = Reason::Hook { recreates: live.is_some() };
+                let ground = if live.is_none() { self.missing_ground(target) } else { None };
+                let unfit = || failure::foresee_create(&target.object, self.apply(&target.object, None), context);
+                ground.map(|message| Reason::Fails { message, fields: Vec::new() }).or_else(|| unfit().map(|failure| failing(&failure)))
+            }
+        };
+        if let Some(reason) = problem {
             row.action = Action::Fail;
-            row.reason = Reason::Fails { message, fields: Vec::new() };
+            row.reason = reason;
         }
         row
     }

@@ -18,7 +18,8 @@ pub(super) fn changes(live: &Value, predicted: &Value, owners: &Owners<'_>, secr
     let mut found = Vec::new();
     compare(Some(live), Some(predicted), &mut String::new(), DEPTH, &mut |path, live, target| {
         let hide = |value: &Value| if secret && is_secret_value(path) { Value::from(REDACTED) } else { value.clone() };
-        found.push(FieldChange { path: path.to_owned(), live: live.map(hide), target: target.map(hide), owner: owners.of(path) });
+        let (owner, owner_time) = owners.of(path).map_or((None, None), |owner| (Some(owner.manager), owner.time));
+        found.push(FieldChange { path: path.to_owned(), live: live.map(hide), target: target.map(hide), owner, owner_time });
     });
     found
 }

@@ -1,4 +1,4 @@
-//! Who owns a live field: takes a live object with its managedFields, hands on the manager of a JSON pointer.
+//! Who owns a live field: takes a live object with its managedFields, hands on the manager of a JSON pointer, and when it wrote.
 
 use serde_json::{Map, Value};
 
@@ -6,6 +6,15 @@ use serde_json::{Map, Value};
 pub struct Owners<'v> {
     live: &'v Value,
     entries: Vec<&'v Map<String, Value>>,
+}
+
+/// Who owns a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// The field manager.
+    pub manager: String,
+    /// When it last wrote anything of the object, as it stands there; `None` where that is not noted.
+    pub time: Option<String>,
 }
 
 /// How well an entry names a field.
@@ -24,6 +33,11 @@ impl<'v> Owners<'v> {
         Owners { live, entries: entries.into_iter().flatten().filter_map(Value::as_object).collect() }
     }
 
+    /// As [`Owners::new`] of `managed`, for pointers into a form of it that was evened out for a comparison.
+    pub(super) fn within(form: &'v Value, managed: &'v Value) -> Owners<'v> {
+        Owners { live: form, ..Owners::new(managed) }
+    }
+
     /// As [`Owners::new`], with the entries of one manager alone.
     pub fn of_manager(live: &'v Value, manager: &str) -> Owners<'v> {
         let mut owners = Owners::new(live);
@@ -33,14 +47,15 @@ impl<'v> Owners<'v> {
 
     /// The manager that owns the field at a JSON pointer: of several, the one that wrote last (an entry of the `scale` subresource counts
     /// as any other). A container that nobody owns itself belongs to who owns a field below it.
-    pub fn of(&self, pointer: &str) -> Option<String> {
+    pub fn of(&self, pointer: &str) -> Option<Owner> {
         let steps = self.steps(pointer);
         let text = |entry: &Map<String, Value>, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         let owner = self.entries.iter().filter_map(|entry| {
             let found = matches(entry.get("fieldsV1")?.as_object()?, &steps)?;
             Some((found, text(entry, "time"), text(entry, "manager")))
         });
-        owner.max().map(|(_, _, manager)| manager).filter(|manager| !manager.is_empty())
+        let (_, time, manager) = owner.max().filter(|(_, _, manager)| !manager.is_empty())?;
+        Some(Owner { manager, time: Some(time).filter(|time| !time.is_empty()) })
     }
 
     /// Each step of the pointer with the live value it leads to.
@@ -113,7 +128,8 @@ mod tests {
             ("/spec/args/0", Some("args")),
             ("/spec/other", None),
         ] {
-            assert_eq!(owners.of(pointer).as_deref(), owner, "{pointer}");
+            assert_eq!(owners.of(pointer).as_ref().map(|owner| owner.manager.as_str()), owner, "{pointer}");
         }
+        assert_eq!(owners.of("/spec/replicas").unwrap().time.as_deref(), Some("2026-01-02T00:00:00Z"));
     }
 }

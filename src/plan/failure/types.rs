@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 
 use super::subject::{Subject, dotted, join};
 use super::{Certainty, FailureKind, Problem};
+use crate::manifest::base64;
+use crate::snapshot::is_redacted;
 
 /// A value that is not of the type its field has.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -217,6 +219,11 @@ pub(super) fn problem(subject: &Subject<'_>, object: &Value) -> Option<Problem> 
         let reason = format!("{} of {subject} must be {expected} (got {got})", dotted(&pointer));
         return Some(Problem::new(FailureKind::TypeError { pointer, expected, got }, Certainty::Measured, reason));
     }
+    if let Some(pointer) = not_base64(subject, object) {
+        let reason = format!("{} of {subject} is not base64", dotted(&pointer));
+        let remark = ". Put plain text under stringData";
+        return Some(Problem::new(FailureKind::InvalidValue { pointer }, Certainty::Likely, reason).with_remark(remark));
+    }
     let pointer = port_number_as_name(subject, object)?;
     let reason = format!("{} of {subject} is a port number written as a string, which is read as a port's name", dotted(&pointer));
     Some(Problem::new(FailureKind::InvalidValue { pointer }, Certainty::Measured, reason).with_remark(". Remove the quotes"))
@@ -267,6 +274,14 @@ fn name_of(value: &Value) -> &'static str {
         Value::Array(_) => "list",
         Value::Object(_) => "map",
     }
+}
+
+/// The first value of a Secret's `data` that the API server cannot decode.
+fn not_base64(subject: &Subject<'_>, object: &Value) -> Option<String> {
+    let data = object.get("data").and_then(Value::as_object).filter(|_| subject.is_secret())?;
+    let (key, _) =
+        data.iter().find(|(_, value)| !is_redacted(value) && value.as_str().is_some_and(|text| base64::decode(text).is_none()))?;
+    Some(join("/data", key))
 }
 
 /// A port by name needs a letter (apimachinery `IsValidPortName`): `targetPort: "8080"` is refused.
@@ -341,6 +356,16 @@ mod tests {
         assert_eq!(message(&deployment(container)), None);
         let custom = json!({"apiVersion": "example.test/v1", "kind": "Shelf", "metadata": {"name": "a"}, "data": {"x": 1}, "spec": {"replicas": "two"}});
         assert_eq!(message(&custom), None);
+    }
+
+    #[test]
+    fn data_of_a_secret_that_is_no_base64_will_likely_fail() {
+        let secret =
+            |field: &str, value: &str| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, field: {"key": value}});
+        let text = message(&secret("data", "plain text"));
+        assert!(text.is_some_and(|text| text.starts_with("data.key of Secret a is not base64: the sync will likely fail")));
+        assert_eq!(message(&secret("stringData", "plain text")), None);
+        assert_eq!(message(&secret("data", "cGxhaW4=")), None);
     }
 
     #[test]

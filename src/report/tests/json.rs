@@ -122,7 +122,7 @@ fn json_tells_an_absent_field_from_a_null_one() {
     assert_eq!(
         *diff,
         json!([
-            {"path": "/spec/replicas", "live": 6, "target": 2, "owner": "kube-controller-manager"},
+            {"path": "/spec/replicas", "live": 6, "target": 2, "owner": "kube-controller-manager", "ownerTime": "2026-11-29T22:14:00Z"},
             {"path": "/spec/paused", "target": true},
             {"path": "/metadata/labels/team", "live": "shop"},
             {"path": "/spec/strategy", "live": null, "target": {"type": "Recreate"}},

@@ -148,7 +148,7 @@ pub(super) fn change(order: usize, action: Action, kind: &str, name: &str, reaso
 }
 
 pub(super) fn field(path: &str, live: Option<Value>, target: Option<Value>) -> FieldChange {
-    FieldChange { path: path.to_owned(), live, target, owner: None }
+    FieldChange { path: path.to_owned(), live, target, owner: None, owner_time: None }
 }
 
 pub(super) fn dependent(kind: &str, name: &str, because: &'static str, application: Option<&str>) -> Dependent {
@@ -160,7 +160,11 @@ pub(super) fn every_action() -> Vec<Change> {
     let hook = Change { phase: Phase::PreSync, ..change(1, Action::Hook, "batch/Job", "migrate", Reason::Hook { recreates: true }) };
     let update = Change {
         diff: vec![
-            FieldChange { owner: Some("kube-controller-manager".to_owned()), ..field("/spec/replicas", Some(json!(6)), Some(json!(2))) },
+            FieldChange {
+                owner: Some("kube-controller-manager".to_owned()),
+                owner_time: Some("2026-11-29T22:14:00Z".to_owned()),
+                ..field("/spec/replicas", Some(json!(6)), Some(json!(2)))
+            },
             field("/spec/paused", None, Some(json!(true))),
             field("/metadata/labels/team", Some(json!("shop")), None),
             field("/spec/strategy", Some(Value::Null), Some(json!({"type": "Recreate"}))),

@@ -141,6 +141,7 @@ fn reason_word(reason: &Reason) -> &'static str {
         Reason::ReplaceOption => "replace-option",
         Reason::ForceOption => "force-option",
         Reason::IgnoredButWritten => "ignored-but-written",
+        Reason::UnseenButWritten => "unseen-but-written",
         Reason::Hook { .. } => "hook",
         Reason::Skipped => "skipped",
         Reason::UnknownHook { .. } => "unknown-hook",
