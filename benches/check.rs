@@ -14,16 +14,16 @@ use std::sync::Arc;
 
 use generator::{Fleet, Result};
 use measure::Times;
-use presync::argocd::names::SKIP_FILE_RENDERING;
+use presync::argocd::names::{GROUP, SKIP_FILE_RENDERING};
 use presync::argocd::{Application, Project};
 use presync::check::{self, Head, Options, Outcome};
 use presync::finding::Severity;
-use presync::inventory::scan::{self, CandidateKind, Mentions};
+use presync::inventory::scan::{self, CandidateKind};
 use presync::manifest::{Manifest, Side};
 use presync::plan::application::{self, Input};
 use presync::plan::{Action, World};
 use presync::render::{Programs, directory};
-use presync::repo::{Parser, Repository};
+use presync::repo::{Kept, Parser, Repository};
 use presync::snapshot::{self, LiveState};
 use rayon::prelude::*;
 
@@ -111,8 +111,8 @@ impl Bench {
 
     fn rendered(&self) -> Result<Vec<Rendered>> {
         let tree = Repository::discover(&self.fleet.root)?.worktree()?;
-        let parser = Parser::new(SKIP_FILE_RENDERING);
-        let candidates = scan::scan(&tree, Side::Head, &Mentions::default(), &parser);
+        let parser = Parser::new(SKIP_FILE_RENDERING, GROUP, Kept::default());
+        let candidates = scan::scan(&tree, Side::Head, &parser);
         let mut rendered = Vec::new();
         for candidate in candidates.iter().filter(|candidate| candidate.kind == CandidateKind::Application) {
             let application = Application::read(Arc::clone(&candidate.manifest.object), "argocd")?;
@@ -135,6 +135,7 @@ impl Bench {
             all,
             offline: true,
             programs: Programs::from_environment(),
+            cache: None,
         };
         Ok(check::run(&options)?)
     }

@@ -79,9 +79,9 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         || revisions::open(options),
         || if options.snapshots.is_empty() { Ok(None) } else { snapshot::load(&options.snapshots).map(Some) },
     );
-    let revisions = revisions?;
+    let (revisions, kept) = revisions?;
     let loaded = loaded?;
-    let sources = sources::Sources::new(&revisions, options, loaded.as_ref());
+    let sources = sources::Sources::new(&revisions, options, loaded.as_ref(), kept);
     let discovered = applications::discover(&sources, loaded.as_ref(), options.all);
     let live = loaded.unwrap_or_else(|| planning::assumed(&discovered, &sources));
     let planned = planning::plan(&discovered, &sources, &live, options.all, &wanted);
@@ -96,6 +96,9 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         notes: revisions.notes.clone(),
     };
     outcome.notes.extend(discovered.notes);
+    if let Err(error) = sources.workshop.parser.keep() {
+        outcome.notes.push(format!("what was read cannot be kept for the next run: {error}"));
+    }
     outcome.notes.extend(live.incomplete().iter().map(|what| format!("snapshot: {what}")));
     outcome.plans = planned.plans;
     locate::locate(&mut outcome, &revisions);

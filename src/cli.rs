@@ -2,6 +2,7 @@
 //!
 //! Takes arguments; hands on an exit code: 0 nothing at or above `--fail-on`, 1 such a finding, 2 the job could not be done.
 
+mod cache_folder;
 mod check;
 mod completions;
 mod demo;

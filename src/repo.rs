@@ -8,6 +8,7 @@ mod change;
 mod error;
 pub mod follow;
 mod index;
+pub mod kept;
 mod link;
 pub mod parsed;
 mod path;
@@ -25,12 +26,13 @@ pub mod url;
 mod worktree;
 
 use std::cell::RefCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use change::{Change, ChangeSet, PathChange};
 pub use error::RepoError;
 pub use follow::{Follows, MergeTarget, revision_follows};
+pub use kept::Kept;
 pub use link::{LinkError, LinkTarget, OutOfBoundsLink};
 pub use parsed::{Format, ParsedFile, Parser};
 pub use path::clean_path;
@@ -80,6 +82,11 @@ impl Repository {
     #[must_use]
     pub fn root(&self) -> Option<&Path> {
         self.shared.work_dir()
+    }
+
+    /// The folder that all working trees of the repository share, which names it on this machine.
+    fn common_dir(&self) -> PathBuf {
+        self.local().common_dir().to_owned()
     }
 
     /// Whether the history was cut when it was fetched (`git clone --depth`, `fetch-depth` in CI).

@@ -99,6 +99,7 @@ fn presync(directory: &Path, arguments: &[&str]) -> (i32, String, String) {
             command.env_remove(name);
         }
     }
+    command.env("PRESYNC_CACHE_DIR", env!("CARGO_TARGET_TMPDIR"));
     let output = command.current_dir(directory).args(arguments).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
@@ -130,6 +131,7 @@ fn outcome(shop: &Path, number: usize, step: &Expected) -> Outcome {
         all: false,
         offline: true,
         programs: Programs::default(),
+        cache: None,
     };
     check::run(&options).unwrap()
 }

@@ -100,6 +100,7 @@ fn scenario(folder: &Path) -> Result<(), String> {
         all,
         offline: true,
         programs: Programs::in_folder(tools::folder()),
+        cache: None,
     };
     let run = |all: bool| check::run(&options(all)).map_err(|error| format!("  cannot be checked: {error}\n"));
     let mut problems = compare_plans(&expected, &run(true)?);

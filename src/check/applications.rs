@@ -56,8 +56,8 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
     let mut problems = Vec::new();
     let live_applications = live.map(|live| live_applications(live, &mut problems)).unwrap_or_default();
     // One after the other: each goes through its files in parallel, and the second one knows what the first one has read.
-    let base_files = scan::scan(&sources.revisions.base, Side::Base, &sources.mentions, &sources.workshop.parser);
-    let head_files = scan::scan(&sources.revisions.head, Side::Head, &sources.mentions, &sources.workshop.parser);
+    let base_files = scan::scan(&sources.revisions.base, Side::Base, &sources.workshop.parser);
+    let head_files = scan::scan(&sources.revisions.head, Side::Head, &sources.workshop.parser);
     let finder = |side: Side, candidates: &[Candidate], other_side: BTreeMap<AppId, Definition>| Finder {
         sources,
         live: live_applications.clone(),
@@ -130,7 +130,7 @@ fn application_sets(candidates: &[Candidate], sources: &Sources<'_>, all: bool) 
 /// Files with Argo CD objects that the change touches and that are broken: nothing is known of what they define.
 fn unreadable_files(sources: &Sources<'_>, all: bool) -> Vec<Unjudged> {
     let changes = &sources.revisions.changes;
-    let files = scan::unreadable(&sources.revisions.head, &sources.mentions, &sources.workshop.parser, |path| all || changes.touches(path));
+    let files = scan::unreadable(&sources.revisions.head, &sources.workshop.parser, |path| all || changes.touches(path));
     let named = files.into_iter().map(|file| Unjudged {
         application: None,
         what: format!("Argo CD objects in {}:{}", file.path, file.line),

@@ -42,6 +42,8 @@ pub struct Options {
     pub offline: bool,
     /// The programs that render.
     pub programs: Programs,
+    /// Folder in which later runs find what this one has read; `None` keeps nothing.
+    pub cache: Option<PathBuf>,
 }
 
 /// Which Applications are looked at.

@@ -6,7 +6,7 @@ use std::env;
 
 use super::options::{Head, Options};
 use crate::manifest::Side;
-use crate::repo::{ChangeSet, Commit, RepoError, RepoUrl, Repository, Tree, TreeNote};
+use crate::repo::{ChangeSet, Commit, Kept, RepoError, RepoUrl, Repository, Tree, TreeNote};
 
 /// The two sides of the change.
 pub(super) struct Revisions {
@@ -46,8 +46,8 @@ impl Revisions {
     }
 }
 
-/// Opens the repository and both sides.
-pub(super) fn open(options: &Options) -> Result<Revisions, RepoError> {
+/// Opens the repository and both sides, and what earlier runs have read of it.
+pub(super) fn open(options: &Options) -> Result<(Revisions, Kept), RepoError> {
     let repository = Repository::discover(&options.repo)?;
     let mut notes = Vec::new();
     let asked = options.base.clone().or_else(base_from_ci).unwrap_or_else(|| "HEAD".to_owned());
@@ -56,12 +56,15 @@ pub(super) fn open(options: &Options) -> Result<Revisions, RepoError> {
         Head::Worktree | Head::Index => None,
     };
     let base_commit = base_commit(&repository, &asked, tip.as_ref(), &mut notes)?;
-    let (base, head) = rayon::join(
-        || repository.commit_tree(&base_commit),
+    let (head, (base, kept)) = rayon::join(
         || match (&options.head, &tip) {
             (Head::Revision(_), Some(commit)) => repository.commit_tree(commit),
             (Head::Index, _) => repository.index_tree(),
             _ => repository.worktree(),
+        },
+        || {
+            let kept = options.cache.as_deref().map(|directory| Kept::open(directory, &repository));
+            (repository.commit_tree(&base_commit), kept.unwrap_or_default())
         },
     );
     let (base, head) = (base?, head?);
@@ -78,7 +81,7 @@ pub(super) fn open(options: &Options) -> Result<Revisions, RepoError> {
                 .to_owned(),
         );
     }
-    Ok(Revisions {
+    let revisions = Revisions {
         changes: ChangeSet::between(&base, &head),
         base_name: base_commit.to_string(),
         head_name: match (&options.head, tip) {
@@ -95,7 +98,8 @@ pub(super) fn open(options: &Options) -> Result<Revisions, RepoError> {
         branches: names.branches,
         tags: names.tags,
         notes,
-    })
+    };
+    Ok((revisions, kept))
 }
 
 /// The commit that is deployed now: where base and head part.

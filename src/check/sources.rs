@@ -8,14 +8,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::options::Options;
 use super::revisions::Revisions;
-use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER, SKIP_FILE_RENDERING};
+use crate::argocd::names::{GROUP, IN_CLUSTER_NAME, IN_CLUSTER_SERVER, SKIP_FILE_RENDERING};
 use crate::argocd::{Application, Source};
-use crate::inventory::scan::Mentions;
 use crate::manifest::{Manifest, Side};
 use crate::render::program::Limits;
 use crate::render::scratch::Scratch;
 use crate::render::{Capabilities, Identity, Inputs, Job, Key, Reference, RenderError, Rendered, Request, Stop, Workshop};
-use crate::repo::{Follows, MergeTarget, Parser, RepoUrl, clean_path, revision_follows};
+use crate::repo::{Follows, Kept, MergeTarget, Parser, RepoUrl, clean_path, revision_follows};
 use crate::snapshot::{ClusterInfo, LiveState};
 
 /// What rendering an Application at one side gives.
@@ -38,8 +37,6 @@ type Made = (Side, Result<Arc<Rendered>, Stop>);
 pub(super) struct Sources<'a> {
     /// The two sides.
     pub(super) revisions: &'a Revisions,
-    /// Which contents mention Argo CD.
-    pub(super) mentions: Mentions,
     /// What all renders share.
     pub(super) workshop: Workshop,
     capabilities: BTreeMap<Arc<str>, Capabilities>,
@@ -51,16 +48,15 @@ pub(super) struct Sources<'a> {
 
 impl<'a> Sources<'a> {
     /// Nothing rendered yet.
-    pub(super) fn new(revisions: &'a Revisions, options: &Options, live: Option<&LiveState>) -> Self {
+    pub(super) fn new(revisions: &'a Revisions, options: &Options, live: Option<&LiveState>, kept: Kept) -> Self {
         let broken = |side: Side| {
             let links = revisions.tree(side).out_of_bounds_links().ok()?;
             links.first().map(|link| format!("{} points to {}", link.path, link.target))
         };
         Self {
             revisions,
-            mentions: Mentions::default(),
             workshop: Workshop {
-                parser: Parser::new(SKIP_FILE_RENDERING),
+                parser: Parser::new(SKIP_FILE_RENDERING, GROUP, kept),
                 scratch: Scratch::default(),
                 programs: options.programs.clone(),
                 limits: Limits::default(),

@@ -137,6 +137,7 @@ fn judged(number: usize, step: &Step, directory: &Path) -> Result<Outcome, Failu
         all: false,
         offline: true,
         programs: Programs::default(),
+        cache: None,
     };
     let mut outcome = check::run(&options).map_err(failed)?;
     // As the command that is shown names it.

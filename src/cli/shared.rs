@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Failure;
+use super::{Failure, cache_folder};
 use crate::check::{Head, Options};
 use crate::finding::Severity;
 use crate::render::Programs;
@@ -42,6 +42,12 @@ pub(super) struct SharedArgs {
     /// Use no network: remote bases and charts only where they are at hand
     #[arg(long, help_heading = "Input")]
     pub(super) offline: bool,
+    /// Folder in which the next run finds what this one has read [default: the user's cache folder]
+    #[arg(long, value_name = "DIR", env = "PRESYNC_CACHE_DIR", help_heading = "Input")]
+    pub(super) cache_dir: Option<PathBuf>,
+    /// Keep nothing for the next run, and use nothing of earlier ones
+    #[arg(long, help_heading = "Input")]
+    pub(super) no_cache: bool,
     /// What goes to standard output
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(super) format: Format,
@@ -126,6 +132,7 @@ impl SharedArgs {
             all: self.all,
             offline: self.offline,
             programs: Programs::from_environment(),
+            cache: if self.no_cache { None } else { self.cache_dir.clone().or_else(cache_folder::of_user) },
         }
     }
 }

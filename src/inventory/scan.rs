@@ -3,10 +3,9 @@
 //! Takes a tree; hands on [`Candidate`]s: complete Applications, and ApplicationSets and AppProjects. Patches, chart templates and
 //! fragments are no candidates.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use memchr::memmem::Finder;
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -14,7 +13,7 @@ use crate::argocd::Application;
 use crate::argocd::names::GROUP;
 use crate::manifest::reader::{self, Limits};
 use crate::manifest::{Manifest, Origin, Side};
-use crate::repo::{ContentId, Entry, EntryKind, Format, Parser, Tree};
+use crate::repo::{Entry, EntryKind, Format, Parser, Tree};
 
 /// Words of which a file with an Application, an ApplicationSet or an AppProject holds one.
 const KINDS: [&str; 2] = ["Application", "AppProject"];
@@ -39,36 +38,13 @@ pub struct Candidate {
     pub manifest: Arc<Manifest>,
 }
 
-/// Remembers which contents mention Argo CD at all, so that each is read once for both sides.
-#[derive(Default)]
-pub struct Mentions {
-    known: Mutex<HashMap<ContentId, bool>>,
-}
-
-impl Mentions {
-    /// Whether a file's bytes mention Argo CD's API group. Unreadable files mention nothing here; whoever renders them reports it.
-    fn mentions(&self, tree: &Tree, entry: &Entry, finder: &Finder<'_>) -> bool {
-        if let Some(&known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&entry.id) {
-            return known;
-        }
-        let found = tree.read_entry(entry).is_ok_and(|bytes| finder.find(&bytes).is_some() || is_utf16(&bytes));
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(entry.id, found);
-        found
-    }
-}
-
-fn is_utf16(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
-}
-
-/// The Argo CD objects of a tree, in the order of paths and documents.
-pub fn scan(tree: &Tree, side: Side, mentions: &Mentions, parser: &Parser) -> Vec<Candidate> {
-    let finder = Finder::new(GROUP.as_bytes());
+/// The Argo CD objects of a tree, in the order of paths and documents. The parser marks files that mention Argo CD's API group.
+pub fn scan(tree: &Tree, side: Side, parser: &Parser) -> Vec<Candidate> {
     let files: Vec<&Entry> = tree
         .entries()
         .par_iter()
         .filter(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Executable) && is_manifest_name(&entry.path))
-        .filter(|entry| mentions.mentions(tree, entry, &finder))
+        .filter(|entry| parser.is_marked(tree, entry))
         .collect();
     let patches = patch_files(tree);
     let mut candidates: Vec<Candidate> = files
@@ -95,13 +71,12 @@ pub struct Unreadable {
 }
 
 /// The wanted files of a tree that hold Argo CD objects and are broken: what stands behind the fault is not in [`scan`]'s answer.
-pub fn unreadable(tree: &Tree, mentions: &Mentions, parser: &Parser, wanted: impl Fn(&str) -> bool + Sync) -> Vec<Unreadable> {
-    let finder = Finder::new(GROUP.as_bytes());
+pub fn unreadable(tree: &Tree, parser: &Parser, wanted: impl Fn(&str) -> bool + Sync) -> Vec<Unreadable> {
     let broken: Vec<Unreadable> = tree
         .entries()
         .par_iter()
         .filter(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Executable) && is_manifest_name(&entry.path))
-        .filter(|entry| wanted(&entry.path) && mentions.mentions(tree, entry, &finder) && !is_chart_template(tree, &entry.path))
+        .filter(|entry| wanted(&entry.path) && parser.is_marked(tree, entry) && !is_chart_template(tree, &entry.path))
         .filter_map(|entry| {
             let error = parser.parse(tree, entry, format_of(&entry.path)).ok()?.error.clone()?;
             let bytes = tree.read_entry(entry).ok()?;

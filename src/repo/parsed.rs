@@ -4,11 +4,14 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use memchr::memmem;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::kept::{self, Fresh, Kept};
 use super::{ContentId, Entry, RepoError, Tree};
 use crate::manifest::ResourceKey;
 use crate::manifest::reader::{self, Limits, ReadError, ReadErrorKind};
@@ -23,9 +26,11 @@ pub enum Format {
 }
 
 /// An object of a file, lists expanded.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(from = "StoredObject")]
 pub struct ParsedObject {
     /// Its key as it stands; `None` where it has no kind.
+    #[serde(skip)]
     pub key: Option<ResourceKey>,
     /// The object.
     pub object: Arc<Value>,
@@ -35,8 +40,22 @@ pub struct ParsedObject {
     pub within: String,
 }
 
+/// An object as it is kept: its key follows from it.
+#[derive(Deserialize)]
+struct StoredObject {
+    object: Arc<Value>,
+    document: usize,
+    within: String,
+}
+
+impl From<StoredObject> for ParsedObject {
+    fn from(stored: StoredObject) -> Self {
+        Self { key: key_of(&stored.object), object: stored.object, document: stored.document, within: stored.within }
+    }
+}
+
 /// A document's place in the file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct DocumentPlace {
     /// Bytes of the decoded text.
     pub range: Range<usize>,
@@ -47,7 +66,7 @@ pub struct DocumentPlace {
 }
 
 /// What a file holds.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct ParsedFile {
     /// Its size.
     pub bytes: u64,
@@ -56,6 +75,7 @@ pub struct ParsedFile {
     /// Its objects in order, lists expanded.
     pub objects: Vec<ParsedObject>,
     /// Why reading stopped, if it did.
+    #[serde(skip)]
     pub error: Option<ReadError>,
     /// Whether the text has the mark that makes a file be left out.
     pub skipped: bool,
@@ -65,19 +85,28 @@ pub struct ParsedFile {
     pub second_json_value: bool,
 }
 
-/// A part of what was parsed, behind a lock of its own.
-type Shard = Mutex<HashMap<(ContentId, Format), Arc<ParsedFile>>>;
+/// A part of what was read, behind a lock of its own.
+#[derive(Default)]
+struct Shard {
+    parsed: HashMap<(ContentId, Format), Arc<ParsedFile>>,
+    marked: HashMap<ContentId, bool>,
+    /// What earlier runs did not keep.
+    fresh: Vec<(ContentId, Option<Format>)>,
+}
 
 /// Parses files, each content once.
 pub struct Parser {
     skip_mark: &'static str,
-    shards: [Shard; 16],
+    mark: memmem::Finder<'static>,
+    kept: Kept,
+    shards: [Mutex<Shard>; 16],
 }
 
 impl Parser {
-    /// Nothing parsed yet. Files that hold `skip_mark` are not parsed but marked as skipped.
-    pub fn new(skip_mark: &'static str) -> Self {
-        Self { skip_mark, shards: Default::default() }
+    /// Nothing read yet but what is kept. Files that hold `skip_mark` are not parsed but marked as skipped; [`Parser::is_marked`] looks
+    /// for `mark`.
+    pub fn new(skip_mark: &'static str, mark: &'static str, kept: Kept) -> Self {
+        Self { skip_mark, mark: memmem::Finder::new(mark), kept, shards: Default::default() }
     }
 
     /// The parsed file of a tree's entry.
@@ -86,17 +115,84 @@ impl Parser {
     /// When the contents cannot be read from the repository; what cannot be parsed is part of the result.
     pub fn parse(&self, tree: &Tree, entry: &Entry, format: Format) -> Result<Arc<ParsedFile>, RepoError> {
         let key = (entry.id, format);
-        let shard = &self.shards[usize::from(entry.id.as_bytes().last().copied().unwrap_or_default() & 15)];
-        if let Some(parsed) = shard.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        let shard = self.shard(&entry.id);
+        if let Some(parsed) = lock(shard).parsed.get(&key) {
             return Ok(Arc::clone(parsed));
         }
-        let parsed = Arc::new(parse(&tree.read_entry(entry)?, format, self.skip_mark));
-        shard.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&parsed));
+        let known = self.kept.parsed(&entry.id, format);
+        let is_known = known.is_some();
+        let parsed = Arc::new(match known {
+            Some(parsed) => parsed,
+            None => parse(&tree.read_entry(entry)?, format, self.skip_mark),
+        });
+        let mut shard = lock(shard);
+        if !is_known {
+            shard.fresh.push((entry.id, Some(format)));
+        }
+        shard.parsed.insert(key, Arc::clone(&parsed));
         Ok(parsed)
+    }
+
+    /// Whether the mark may stand in a file. It does not in one that cannot be read, and may in one in UTF-16.
+    pub fn is_marked(&self, tree: &Tree, entry: &Entry) -> bool {
+        let shard = self.shard(&entry.id);
+        if let Some(&marked) = lock(shard).marked.get(&entry.id) {
+            return marked;
+        }
+        if let Some(marked) = self.kept.mark(&entry.id) {
+            lock(shard).marked.insert(entry.id, marked);
+            return marked;
+        }
+        let bytes = tree.read_entry(entry);
+        let marked = bytes.as_ref().is_ok_and(|bytes| self.mark.find(bytes).is_some() || is_utf16(bytes));
+        let mut shard = lock(shard);
+        shard.marked.insert(entry.id, marked);
+        if bytes.is_ok() {
+            shard.fresh.push((entry.id, None));
+        }
+        marked
+    }
+
+    /// Keeps what is new for later runs.
+    ///
+    /// # Errors
+    /// When the cache cannot be written.
+    pub fn keep(&self) -> std::io::Result<()> {
+        if !self.kept.is_on() {
+            return Ok(());
+        }
+        let mut fresh = Fresh::default();
+        let mut parsed = Vec::new();
+        for shard in &self.shards {
+            let shard = lock(shard);
+            for (id, format) in &shard.fresh {
+                match format {
+                    None => fresh.mark(id, shard.marked.get(id).copied().unwrap_or_default()),
+                    Some(format) => parsed.extend(shard.parsed.get(&(*id, *format)).map(|file| (*id, *format, Arc::clone(file)))),
+                }
+            }
+        }
+        let encoded: Vec<_> = parsed.into_par_iter().filter_map(|(id, format, file)| Some((id, format, kept::encode(&file)?))).collect();
+        for (id, format, encoded) in encoded {
+            fresh.parsed(&id, format, encoded);
+        }
+        self.kept.save(fresh)
+    }
+
+    fn shard(&self, id: &ContentId) -> &Mutex<Shard> {
+        &self.shards[usize::from(id.as_bytes().last().copied().unwrap_or_default() & 15)]
     }
 }
 
-fn parse(bytes: &[u8], format: Format, skip_mark: &str) -> ParsedFile {
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
+}
+
+pub(super) fn parse(bytes: &[u8], format: Format, skip_mark: &str) -> ParsedFile {
     let mut file = ParsedFile {
         bytes: bytes.len() as u64,
         documents: Vec::new(),
