@@ -3,6 +3,7 @@
 //! Takes objects; hands on types and their small pure rules. All annotation names stand in [`names`].
 
 pub mod application;
+pub mod applicationset;
 pub mod filter;
 pub mod hook;
 pub mod names;
@@ -15,6 +16,7 @@ pub mod version;
 pub mod wave;
 
 pub use application::{AppId, Application, Destination, Source, SyncPolicy};
+pub use applicationset::{ApplicationSet, ApplicationsSync};
 pub use options::SyncOptions;
 pub use project::Project;
 pub use settings::Settings;

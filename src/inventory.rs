@@ -2,6 +2,7 @@
 //!
 //! Takes trees, rendered parents and live state; hands on an [`Inventory`]: every Application with its definitions, its live object and its parent.
 
+pub mod applicationset;
 pub mod scan;
 
 use std::collections::BTreeMap;

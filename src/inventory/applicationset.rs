@@ -1,0 +1,120 @@
+//! What an ApplicationSet generates at one side of the change.
+//!
+//! Takes a set and its [`Surroundings`] (the tree of that side, live state, what the controller was told); hands on an [`Expansion`]: Applications
+//! with their parameters, or why there are none. Nothing is guessed: what needs the network is said to be unjudged.
+
+mod clusters;
+mod decisions;
+mod fasttemplate;
+mod generators;
+mod git;
+mod gotemplate;
+mod params;
+mod patch;
+mod paths;
+mod recover;
+mod render;
+mod selector;
+mod template;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+pub use self::clusters::{Cluster, Clusters};
+pub use self::git::GitFiles;
+pub use self::recover::like_live;
+
+use self::generators::Generators;
+use self::gotemplate::TemplateError;
+use crate::argocd::ApplicationSet;
+use crate::snapshot::LiveState;
+
+/// What a set is expanded with.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The files of this repository at this side.
+    pub files: &'a GitFiles,
+    /// Why a generator's repository and revision are not those files; `None` where they are.
+    pub elsewhere: &'a (dyn Fn(&str, &str) -> Option<String> + Sync),
+    /// The clusters that Argo CD knows.
+    pub clusters: &'a Clusters,
+    /// Live objects; `None` without a snapshot.
+    pub live: Option<&'a LiveState>,
+    /// Namespace of Argo CD.
+    pub control_namespace: &'a str,
+    /// Whether the controller matches files as doublestar does.
+    pub doublestar: bool,
+}
+
+/// One Application that a set generates.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generated {
+    /// The Application object.
+    pub object: Value,
+    /// The parameters that it was rendered with.
+    pub parameters: Value,
+}
+
+/// What a set generates.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Expansion {
+    /// These Applications, in order. Several of one name are among them as well.
+    Applications(Vec<Generated>),
+    /// Argo CD fails: it creates, updates and deletes nothing.
+    Fails(String),
+    /// presync cannot say.
+    Unjudged {
+        /// What: a generator or a template.
+        what: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Why a generator or a template gives nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Stop {
+    Fails(String),
+    Unjudged { what: String, why: String },
+}
+
+impl From<TemplateError> for Stop {
+    fn from(error: TemplateError) -> Self {
+        match error {
+            TemplateError::Unjudged(why) => Self::Unjudged { what: "template".to_owned(), why },
+            other => Self::Fails(other.to_string()),
+        }
+    }
+}
+
+impl Stop {
+    fn fails(message: impl Into<String>) -> Self {
+        Self::Fails(message.into())
+    }
+}
+
+/// Generates the Applications of a set. What presync cannot say wins over what fails, for it may come first.
+///
+/// Source: Argo CD `applicationset/controllers/template/template.go:GenerateApplications`: the first error stops all.
+pub fn expand(set: &ApplicationSet, surroundings: &Surroundings<'_>) -> Expansion {
+    match Generators::new(set, surroundings).and_then(|generators| generators.applications()) {
+        Ok(applications) => Expansion::Applications(applications),
+        Err(Stop::Fails(message)) => Expansion::Fails(message),
+        Err(Stop::Unjudged { what, why }) => Expansion::Unjudged { what, why },
+    }
+}
+
+/// The names that more than one of the Applications has: Argo CD neither creates nor updates any of them, and deletes none.
+///
+/// Source: Argo CD `applicationset/controllers/applicationset_controller.go:validateGeneratedApplications`.
+pub fn duplicate_names(applications: &[Generated]) -> Vec<&str> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in applications.iter().filter_map(|generated| crate::manifest::metadata_str(&generated.object, "name")) {
+        *counts.entry(name).or_default() += 1;
+    }
+    counts.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! The clusters that the cluster generator goes through.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER};
+use crate::manifest::{base64, label};
+use crate::snapshot::LiveState;
+
+/// Label that makes a Secret one of Argo CD's own.
+const SECRET_TYPE: &str = "argocd.argoproj.io/secret-type";
+
+/// A cluster Secret, as far as generators read it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cluster {
+    /// `data.name`.
+    pub name: String,
+    /// `data.server`.
+    pub server: String,
+    /// `data.project`; empty where there is none.
+    pub project: String,
+    /// Labels of the Secret.
+    pub labels: BTreeMap<String, String>,
+    /// Annotations of the Secret.
+    pub annotations: BTreeMap<String, String>,
+}
+
+/// The clusters of an installation, or why they are not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Clusters {
+    /// Those with a Secret, by name.
+    Known(Vec<Cluster>),
+    /// Nothing is known of them.
+    Unknown(String),
+}
+
+impl Clusters {
+    /// What a snapshot says. One that holds no Secret of Argo CD's namespace and names no cluster proves nothing.
+    pub fn of_live(live: &LiveState) -> Self {
+        let namespace = &live.settings().namespace;
+        let secrets = live.of_kind(IN_CLUSTER_SERVER, "", "Secret").iter().filter(|secret| *secret.key.namespace == **namespace);
+        let mut saw_secrets = false;
+        let mut by_name: BTreeMap<String, Cluster> = BTreeMap::new();
+        for secret in secrets {
+            saw_secrets = true;
+            if let Some(cluster) = Cluster::of_secret(secret.object()) {
+                by_name.insert(cluster.name.clone(), cluster);
+            }
+        }
+        // Clusters that are stated without a Secret have no labels.
+        let stated = live.clusters().iter().filter(|cluster| !cluster.name.is_empty() && &*cluster.name != IN_CLUSTER_NAME);
+        for cluster in stated.filter(|cluster| !cluster.registered) {
+            saw_secrets = true;
+            by_name.entry(cluster.name.to_string()).or_insert_with(|| Cluster {
+                name: cluster.name.to_string(),
+                server: cluster.server.to_string(),
+                labels: [(SECRET_TYPE.to_owned(), "cluster".to_owned())].into(),
+                ..Cluster::default()
+            });
+        }
+        if saw_secrets {
+            Self::Known(by_name.into_values().collect())
+        } else {
+            Self::Unknown("the snapshot holds no Secrets of Argo CD's namespace, so the clusters are not known".to_owned())
+        }
+    }
+}
+
+impl Cluster {
+    fn of_secret(secret: &Value) -> Option<Self> {
+        if label(secret, SECRET_TYPE) != Some("cluster") {
+            return None;
+        }
+        let text = |name: &str| {
+            let plain = secret.pointer(&format!("/stringData/{name}")).and_then(Value::as_str).map(str::to_owned);
+            let encoded = || secret.pointer(&format!("/data/{name}")).and_then(Value::as_str).and_then(base64::decode);
+            plain.or_else(|| String::from_utf8(encoded()?).ok()).unwrap_or_default()
+        };
+        let texts = |field: &str| {
+            let entries = secret.pointer(&format!("/metadata/{field}")).and_then(Value::as_object).into_iter().flatten();
+            entries.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
+        };
+        Some(Self {
+            name: text("name"),
+            server: text("server"),
+            project: text("project"),
+            labels: texts("labels"),
+            annotations: texts("annotations"),
+        })
+    }
+
+    /// Whether it is the cluster that Argo CD runs in.
+    pub(super) fn is_local(&self) -> bool {
+        self.server == IN_CLUSTER_SERVER
+    }
+}
