@@ -24,7 +24,7 @@ pub(super) struct SharedArgs {
     /// Take the index as what would be merged
     #[arg(long, conflicts_with = "head", help_heading = "Input")]
     pub(super) staged: bool,
-    /// Live state: a snapshot file, or files and folders that `kubectl get -o yaml` wrote (repeatable)
+    /// Live state: a snapshot file or URL (s3://, gs://, az://, https://), or files and folders that `kubectl get -o yaml` wrote (repeatable)
     #[arg(long, value_name = "SRC", env = "PRESYNC_SNAPSHOT", help_heading = "Input")]
     pub(super) snapshot: Vec<String>,
     /// Report a snapshot that is older than this, for example 90m, 24h or 7d

@@ -1,6 +1,8 @@
-//! `presync snapshot`: capture, import, show.
+//! `presync snapshot`: capture, import, show, diff, verify.
 
 mod capture;
+mod diff;
+mod verify;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -26,6 +28,10 @@ enum SnapshotCommand {
     Import(ImportArgs),
     /// Show what a snapshot holds
     Show(ShowArgs),
+    /// Show what changed from one snapshot to another
+    Diff(diff::DiffArgs),
+    /// Prove that a snapshot is as it was written, and say what is missing in it
+    Verify(verify::VerifyArgs),
 }
 
 #[derive(Debug, Args)]
@@ -33,8 +39,8 @@ struct ImportArgs {
     /// Files and folders, or - for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
-    /// Where the snapshot goes, or - for standard output
-    #[arg(short, long, value_name = "FILE", default_value = "live.presync.zst")]
+    /// Where the snapshot goes: a file, a URL (s3://, gs://, az://, https://), or - for standard output
+    #[arg(short, long, value_name = "PLACE", default_value = "live.presync.zst")]
     output: String,
     /// When the state was recorded, as RFC 3339; unknown if not given
     #[arg(long, value_name = "TIME")]
@@ -53,6 +59,8 @@ pub(super) fn run(args: &SnapshotArgs) -> Result<ExitCode, Failure> {
         SnapshotCommand::Capture(args) => capture::run(args),
         SnapshotCommand::Import(args) => import(args),
         SnapshotCommand::Show(args) => show(args),
+        SnapshotCommand::Diff(args) => diff::run(args),
+        SnapshotCommand::Verify(args) => verify::run(args),
     }
 }
 

@@ -36,6 +36,7 @@ pub(super) struct Parts {
     pub(super) clusters: Vec<ClusterInfo>,
     pub(super) sources: Vec<SnapshotSource>,
     pub(super) incomplete: Vec<String>,
+    pub(super) unlisted_applications: BTreeSet<String>,
 }
 
 /// What a caller knows of an object that stands in for a live one.
@@ -152,7 +153,7 @@ fn live_object(raw: &Raw, peek: &Peek<'_>, settings: &Settings, interner: &mut I
 }
 
 fn build(mut objects: Vec<LiveObject>, settings: Settings, parts: Parts) -> LiveState {
-    let Parts { mut incomplete, sources, clusters: mut statements, .. } = parts;
+    let Parts { mut incomplete, sources, clusters: mut statements, unlisted_applications, .. } = parts;
     objects.par_sort_by(|a, b| (&a.cluster, &a.key).cmp(&(&b.cluster, &b.key)));
     keep_last_of_each(&mut objects, &mut incomplete);
     own_claims(&mut objects);
@@ -180,7 +181,7 @@ fn build(mut objects: Vec<LiveObject>, settings: Settings, parts: Parts) -> Live
         }
     }
     indexes.sort_by(|a, b| a.server.cmp(&b.server));
-    LiveState { settings, knows_argocd: false, clusters, sources, incomplete, assumed: false, objects, indexes }
+    LiveState { settings, knows_argocd: false, clusters, sources, incomplete, unlisted_applications, assumed: false, objects, indexes }
 }
 
 /// Of objects with the same key the last one stays; it is said where they differ.

@@ -2,6 +2,7 @@
 //!
 //! Takes the name of a server; hands on a [`Captured`], whose objects were redacted as they arrived and wait in a temporary file.
 
+mod argocd;
 mod captured;
 mod choose;
 mod client;
@@ -24,9 +25,10 @@ use super::kubectl::Batch;
 use super::live::{Body, LiveState};
 use super::settings::Stated;
 
+pub use argocd::ArgocdCapture;
 pub use captured::Captured;
 pub use client::Limits;
-pub use connect::{KubernetesServer, choose_cryptography};
+pub use connect::{ArgocdServer, KubernetesServer, choose_cryptography};
 pub use error::CaptureError;
 pub use kubernetes::KubernetesCapture;
 pub use list::{Progress, Watcher};
@@ -38,6 +40,15 @@ pub use list::{Progress, Watcher};
 /// [`Captured::incomplete`] names them.
 pub fn from_kubernetes(options: &KubernetesCapture, watcher: Watcher) -> Result<Captured, CaptureError> {
     run(kubernetes::capture(options, watcher))
+}
+
+/// Captures all clusters of an Argo CD from its API.
+///
+/// # Errors
+/// Where the server is out of reach, does not know who asks, or does not show its Applications. [`Captured::incomplete`] names what else
+/// it does not show.
+pub fn from_argocd(options: &ArgocdCapture, watcher: Watcher) -> Result<Captured, CaptureError> {
+    run(argocd::capture(options, watcher))
 }
 
 /// Runs a capture to its end or until somebody interrupts it.

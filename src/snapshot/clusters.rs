@@ -32,6 +32,8 @@ pub struct ClusterInfo {
     pub api_resources: Option<Vec<ApiResource>>,
     /// Kinds whose objects are not all in the snapshot: refused, or changed faster than they could be listed.
     pub unlisted: Vec<KindName>,
+    /// Of this cluster only what Applications manage is in the snapshot.
+    pub only_managed: bool,
     /// Without such a list: whether the built-in kinds and those that are seen or defined are all there are.
     pub kinds_complete: bool,
     /// The project that the cluster Secret ties the cluster to; empty where there is none.
@@ -155,6 +157,7 @@ impl ClusterInfo {
             self.project.clone_from(&other.project);
         }
         self.registered |= other.registered;
+        self.only_managed |= other.only_managed;
         self.kinds_complete |= other.kinds_complete;
         self.kubernetes_version = self.kubernetes_version.take().or_else(|| other.kubernetes_version.clone());
         self.api_resources = self.api_resources.take().or_else(|| other.api_resources.clone());

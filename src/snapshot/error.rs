@@ -70,6 +70,20 @@ pub enum SnapshotError {
         /// What the system says.
         source: std::io::Error,
     },
+    /// A snapshot at a URL cannot be used.
+    #[error("cannot {doing} the snapshot {url}: {why}")]
+    #[diagnostic(
+        code(presync::snapshot::remote),
+        help("credentials are read from the environment, as the tools of the provider read them (AWS_…, GOOGLE_…, AZURE_…)")
+    )]
+    Remote {
+        /// The URL, without password and query.
+        url: String,
+        /// What was tried.
+        doing: &'static str,
+        /// What went wrong.
+        why: String,
+    },
     /// A snapshot file of another format version.
     #[error("the snapshot {path} has format version {version}; this presync reads version 1")]
     #[diagnostic(code(presync::snapshot::version), help("use the presync that wrote it, or a newer one"))]

@@ -36,6 +36,9 @@ pub(super) struct Header {
     /// How the values of Secrets are kept: `keys` means not at all.
     pub(super) secrets: String,
     pub(super) incomplete: Vec<String>,
+    /// Applications whose objects are not all there, as `namespace/name`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) unlisted_applications: Vec<String>,
 }
 
 /// A cluster in the header.
@@ -51,6 +54,24 @@ pub(super) struct HeaderCluster {
     /// Kinds whose objects are not all there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) unlisted: Vec<KindName>,
+    /// Only what Applications manage is there, as the API of Argo CD tells it; of other objects nothing is known.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) only_managed: bool,
+    /// What a cluster Secret would say, where the snapshot has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) registration: Option<Registration>,
+}
+
+/// What a cluster Secret says about its cluster.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Registration {
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(super) project: String,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) labels: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) annotations: BTreeMap<String, String>,
 }
 
 /// Argo CD in the header.

@@ -1,6 +1,7 @@
 //! Live objects and the state they make up, with its look-ups.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -120,6 +121,7 @@ pub struct LiveState {
     pub(super) clusters: Clusters,
     pub(super) sources: Vec<SnapshotSource>,
     pub(super) incomplete: Vec<String>,
+    pub(super) unlisted_applications: BTreeSet<String>,
     pub(super) assumed: bool,
     pub(super) objects: Vec<Arc<LiveObject>>,
     /// One for each cluster, sorted by server URL.
@@ -163,6 +165,11 @@ impl LiveState {
     /// What could not be listed or read, and why.
     pub fn incomplete(&self) -> &[String] {
         &self.incomplete
+    }
+
+    /// Applications whose objects are not all there, as `namespace/name`.
+    pub fn unlisted_applications(&self) -> &BTreeSet<String> {
+        &self.unlisted_applications
     }
 
     /// Whether the base revision's manifests stand in for live objects.

@@ -13,11 +13,12 @@ use serde_json::Value;
 use super::assemble::{Parts, Raw, assemble};
 use super::clusters::{ClusterInfo, trim_server};
 use super::error::SnapshotError;
-use super::file::{self, Contents};
+use super::file::{self, Contents, Registration};
 use super::kubectl::{self, Batch, SyntaxError};
 use super::live::{Body, LiveState, SnapshotSource};
 use super::redact::{may_hold_a_secret_object, redact};
 use super::settings::{SettingsFile, Stated};
+use super::store;
 use crate::argocd::names::IN_CLUSTER_SERVER;
 
 /// Name of the file beside objects that says what they do not.
@@ -43,14 +44,16 @@ pub enum Input {
     },
 }
 
-/// Loads live state from files and folders; `-` is standard input.
+/// Loads live state from files, folders and URLs; `-` is standard input.
 ///
 /// # Errors
 /// As [`load_inputs`].
 pub fn load<S: AsRef<str>>(sources: &[S]) -> Result<LiveState, SnapshotError> {
     let mut inputs = Vec::new();
     for source in sources.iter().map(AsRef::as_ref) {
-        inputs.push(if source == STANDARD_INPUT {
+        inputs.push(if store::is_url(source) {
+            Input::Bytes { name: source.to_owned(), bytes: store::fetch(source)? }
+        } else if source == STANDARD_INPUT {
             let (name, mut bytes) = ("standard input".to_owned(), Vec::new());
             std::io::stdin().read_to_end(&mut bytes).map_err(|source| SnapshotError::Io { path: name.clone(), source })?;
             Input::Bytes { name, bytes }
@@ -154,13 +157,23 @@ impl Loading {
             Raw { cluster, body }
         };
         self.parts.objects.par_extend(objects.into_par_iter().with_min_len(1024).map(raw));
-        self.parts.clusters.extend(header.clusters.into_iter().map(|cluster| ClusterInfo {
-            server: trim_server(&cluster.server).into(),
-            name: cluster.name.as_str().into(),
-            kubernetes_version: cluster.kubernetes_version,
-            api_resources: cluster.api_resources,
-            unlisted: cluster.unlisted,
-            ..ClusterInfo::default()
+        self.parts.unlisted_applications.extend(header.unlisted_applications);
+        self.parts.clusters.extend(header.clusters.into_iter().map(|cluster| {
+            let registered = cluster.registration.is_some();
+            let Registration { project, labels, annotations } = cluster.registration.unwrap_or_default();
+            ClusterInfo {
+                server: trim_server(&cluster.server).into(),
+                name: cluster.name.as_str().into(),
+                registered,
+                kubernetes_version: cluster.kubernetes_version,
+                api_resources: cluster.api_resources,
+                unlisted: cluster.unlisted,
+                only_managed: cluster.only_managed,
+                kinds_complete: false,
+                project,
+                labels,
+                annotations,
+            }
         }));
         let argocd = header.argocd.unwrap_or_default();
         let stated = Stated { version: argocd.version, namespace: argocd.namespace, entries: argocd.settings };

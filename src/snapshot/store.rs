@@ -1,6 +1,8 @@
-//! Where snapshots are put: a file that is there as a whole or not at all.
+//! Where snapshots are put: a file, or an object at a URL, that is there as a whole or not at all.
 //!
 //! Takes the name of a place and what writes the bytes; hands on how many bytes they were.
+
+mod remote;
 
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -8,12 +10,21 @@ use std::path::Path;
 
 use super::error::SnapshotError;
 
+pub(super) use remote::{fetch, is_url};
+
 /// Writes a snapshot to its place, in full or not at all. Returns what `write` returns and the number of bytes.
 ///
 /// # Errors
 /// Where it cannot be written there.
 pub fn save<T>(place: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> Result<(T, u64), SnapshotError> {
     let failed = |source| SnapshotError::Write { path: place.to_owned(), source };
+    if is_url(place) {
+        let mut bytes = Vec::new();
+        let written = write(&mut bytes).map_err(failed)?;
+        let size = bytes.len() as u64;
+        remote::put(place, bytes)?;
+        return Ok((written, size));
+    }
     to_file(Path::new(place), write).map_err(failed)
 }
 

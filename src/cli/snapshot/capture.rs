@@ -10,16 +10,20 @@ use clap::Args;
 
 use crate::cli::Failure;
 use crate::cli::shared::failed;
-use crate::snapshot::capture::{self, Captured, KubernetesCapture, KubernetesServer, Limits, Progress, Watcher};
+use crate::snapshot::capture::{
+    self, ArgocdCapture, ArgocdServer, CaptureError, Captured, KubernetesCapture, KubernetesServer, Limits, Progress, Watcher,
+};
 use crate::snapshot::{self, SecretNames};
 
+/// Holds the token for Argo CD, as for Argo CD's own command line.
+const TOKEN: &str = "ARGOCD_AUTH_TOKEN";
 /// How often progress is shown.
 const STEP: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Args)]
 pub(super) struct CaptureArgs {
-    /// Where the snapshot goes, or - for standard output
-    #[arg(short, long, value_name = "FILE", default_value = "live.presync.zst")]
+    /// Where the snapshot goes: a file, a URL (s3://, gs://, az://, https://), or - for standard output
+    #[arg(short, long, value_name = "PLACE", default_value = "live.presync.zst")]
     output: String,
     /// A kubeconfig file [default: KUBECONFIG, the one in the home folder, or a pod's service account]
     #[arg(long, value_name = "FILE", help_heading = "Kubernetes")]
@@ -39,6 +43,17 @@ pub(super) struct CaptureArgs {
     /// Only this namespace, where the account may not list all of them (repeatable)
     #[arg(short, long, value_name = "NAMESPACE", help_heading = "Kubernetes")]
     namespace: Vec<String>,
+    /// Read from the API of Argo CD instead: all its clusters at once, without a credential of any. The token of a read-only account is
+    /// taken from ARGOCD_AUTH_TOKEN or --token-file
+    #[arg(long, value_name = "URL", help_heading = "Argo CD",
+        conflicts_with_all = ["kubeconfig", "context", "cluster", "cluster_name", "argocd_namespace", "namespace", "all", "managed_only"])]
+    argocd: Option<String>,
+    /// A file that holds the token
+    #[arg(long, value_name = "FILE", requires = "argocd", help_heading = "Argo CD")]
+    token_file: Option<PathBuf>,
+    /// A PEM file with the certificate that signs Argo CD's own
+    #[arg(long, value_name = "FILE", requires = "argocd", help_heading = "Argo CD")]
+    ca_file: Option<PathBuf>,
     /// What Argo CD manages, and what the rules need besides; this is the default
     #[arg(long, conflicts_with = "all", help_heading = "Content")]
     managed_only: bool,
@@ -80,6 +95,10 @@ pub(super) fn run(args: &CaptureArgs) -> Result<ExitCode, Failure> {
 fn read(args: &CaptureArgs, watcher: Watcher) -> Result<Captured, Failure> {
     let names = SecretNames::new(&args.redact, &args.no_redact).map_err(|why| miette::miette!("{why}"))?;
     let limits = Limits { parallel: args.parallel, per_second: args.rate, page: args.page_size.max(1), ..Limits::default() };
+    if let Some(url) = &args.argocd {
+        let server = ArgocdServer { url: url.clone(), token: token(args)?, ca_file: args.ca_file.clone() };
+        return capture::from_argocd(&ArgocdCapture { server, names, limits }, watcher).map_err(failed);
+    }
     let options = KubernetesCapture {
         server: KubernetesServer { kubeconfig: args.kubeconfig.clone(), context: args.context.clone() },
         cluster: args.cluster.clone(),
@@ -91,6 +110,23 @@ fn read(args: &CaptureArgs, watcher: Watcher) -> Result<Captured, Failure> {
         limits,
     };
     capture::from_kubernetes(&options, watcher).map_err(failed)
+}
+
+/// The token for Argo CD. It is no argument, which everybody on the machine could read.
+fn token(args: &CaptureArgs) -> Result<String, Failure> {
+    let text = match &args.token_file {
+        Some(file) => std::fs::read_to_string(file)
+            .map_err(|error| failed(CaptureError::File { path: file.display().to_string(), why: error.to_string() }))?,
+        None => std::env::var(TOKEN).unwrap_or_default(),
+    };
+    let token = text.trim().to_owned();
+    if token.is_empty() {
+        return Err(Failure::Report(miette::miette!(
+            help = "make one with `argocd account generate-token`",
+            "no token: set {TOKEN} or give --token-file"
+        )));
+    }
+    Ok(token)
 }
 
 fn write_out(args: &CaptureArgs, captured: Captured) -> Result<ExitCode, Failure> {

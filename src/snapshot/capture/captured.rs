@@ -1,6 +1,6 @@
 //! What a capture read, ready to be written as a snapshot file.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -19,6 +19,14 @@ pub struct Captured {
     texts: Texts,
 }
 
+/// What could not be read, and why.
+#[derive(Debug, Default)]
+pub(super) struct Missing {
+    pub(super) incomplete: Vec<String>,
+    /// Applications whose objects are not all there, as `namespace/name`.
+    pub(super) applications: BTreeSet<String>,
+}
+
 /// The time now, as snapshots state it.
 pub(super) fn now() -> String {
     let now = jiff::Timestamp::now();
@@ -33,7 +41,7 @@ impl Captured {
         captured_at: String,
         clusters: Vec<HeaderCluster>,
         argocd: Option<&Settings>,
-        mut incomplete: Vec<String>,
+        missing: Missing,
         entries: Vec<Entry>,
         wanted: &HashSet<u64>,
         sink: Arc<Sink>,
@@ -42,6 +50,7 @@ impl Captured {
         let mut entries = sink.choice.at_the_end(entries, wanted);
         entries.sort_by(|a, b| (&a.cluster, &a.key).cmp(&(&b.cluster, &b.key)));
         entries.dedup_by(|later, first| later.cluster == first.cluster && later.key == first.key);
+        let Missing { mut incomplete, applications } = missing;
         incomplete.sort();
         incomplete.dedup();
         let header = Header {
@@ -57,6 +66,7 @@ impl Captured {
             }),
             secrets: "keys".to_owned(),
             incomplete,
+            unlisted_applications: applications.into_iter().collect(),
         };
         Ok(Self { header, entries, texts: sink.spool.into_inner().finish()? })
     }

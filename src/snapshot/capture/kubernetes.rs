@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::captured::Captured;
+use super::captured::{Captured, Missing};
 use super::choose::Choice;
 use super::client::{Client, JSON, Limits};
 use super::connect::KubernetesServer;
@@ -78,7 +78,7 @@ pub(super) async fn capture(options: &KubernetesCapture, watcher: Watcher) -> Re
         name,
         kubernetes_version: version["gitVersion"].as_str().map(str::to_owned),
         api_resources: Some(without_gone(&discovered, &listed)),
-        unlisted: Vec::new(),
+        ..HeaderCluster::default()
     };
     for (api_version, why) in &discovered.unavailable {
         incomplete.push(format!("{server}: the kinds of {api_version} are not known: {why}"));
@@ -112,7 +112,8 @@ pub(super) async fn capture(options: &KubernetesCapture, watcher: Watcher) -> Re
     }
     cluster.unlisted.sort();
     cluster.unlisted.dedup();
-    Captured::new("kubernetes", captured_at, vec![cluster], argocd.as_ref(), incomplete, entries, &wanted, sink)
+    let missing = Missing { incomplete, ..Missing::default() };
+    Captured::new("kubernetes", captured_at, vec![cluster], argocd.as_ref(), missing, entries, &wanted, sink)
 }
 
 /// What the cluster serves, without what vanished meanwhile.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use rayon::prelude::*;
 
-use super::{FORMAT, HEADER_KIND, Header, HeaderArgocd, HeaderCluster, TRAILER_KIND, Trailer};
+use super::{FORMAT, HEADER_KIND, Header, HeaderArgocd, HeaderCluster, Registration, TRAILER_KIND, Trailer};
 use crate::snapshot::live::{LiveObject, LiveState};
 use crate::snapshot::redact::REDACTED;
 
@@ -109,6 +109,12 @@ fn header(state: &LiveState, provenance: &Provenance) -> Header {
             resources
         }),
         unlisted: cluster.unlisted.clone(),
+        only_managed: cluster.only_managed,
+        registration: cluster.registered.then(|| Registration {
+            project: cluster.project.clone(),
+            labels: cluster.labels.clone(),
+            annotations: cluster.annotations.clone(),
+        }),
     });
     let entries = settings.entries.iter().filter(|(_, value)| *value != REDACTED);
     Header {
@@ -124,5 +130,6 @@ fn header(state: &LiveState, provenance: &Provenance) -> Header {
         }),
         secrets: "keys".to_owned(),
         incomplete: state.incomplete().to_vec(),
+        unlisted_applications: state.unlisted_applications().iter().cloned().collect(),
     }
 }
