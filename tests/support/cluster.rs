@@ -17,7 +17,7 @@ const AGGREGATED: &str = "APIGroupDiscoveryList";
 /// A recorded answer.
 pub(crate) fn recording(name: &str) -> (Value, Answer) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/api-recordings").join(format!("{name}.json"));
-    let recording: Value = serde_json::from_slice(&fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))).unwrap();
+    let recording: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     let response = &recording["response"];
     let body = match response.get("body") {
         Some(body) => body.to_string(),
