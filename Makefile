@@ -1,5 +1,5 @@
 # The one command that must pass before a merge.
-.PHONY: test
+.PHONY: test test-live
 SHELL := /bin/bash
 
 test: export INSTA_UPDATE = no
@@ -8,3 +8,8 @@ test:
 	cargo fmt --check
 	cargo clippy --all-targets --locked -- -D warnings
 	cargo test --locked
+
+# Captures from the cluster that KUBECONFIG names; see docs/live-tests.md.
+test-live:
+	scripts/tools
+	cargo test --locked --test live -- --ignored --nocapture
