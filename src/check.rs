@@ -9,7 +9,9 @@ mod locate;
 mod options;
 mod planning;
 mod revisions;
+mod seen;
 mod sources;
+mod stand_in;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use std::sync::Arc;
 use crate::finding::{Finding, Unjudged};
 use crate::manifest::Side;
 use crate::plan::SyncPlan;
-use crate::repo::RepoError;
+use crate::repo::{RepoError, Repository};
 use crate::rules::RuleError;
 use crate::snapshot::{self, SnapshotError, SnapshotSource};
 
@@ -77,14 +79,19 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     let wanted = options.application_filter()?;
     let (revisions, loaded) = rayon::join(
         || revisions::open(options),
-        || if options.snapshots.is_empty() { Ok(None) } else { snapshot::load(&options.snapshots).map(Some) },
+        || if options.snapshots.is_empty() { Ok(None) } else { snapshot::load_from(&options.snapshots, &options.access()).map(Some) },
     );
     let (revisions, kept) = revisions?;
     let loaded = loaded?;
     let sources = sources::Sources::new(&revisions, options, loaded.as_ref(), kept);
     let discovered = applications::discover(&sources, loaded.as_ref(), options.all);
-    let live = loaded.unwrap_or_else(|| planning::assumed(&discovered, &sources));
-    let planned = planning::plan(&discovered, &sources, &live, options.all, &wanted);
+    let unseen = Repository::discover(&options.repo).ok().and_then(|repository| seen::unseen_commits(&discovered, &sources, &repository));
+    let live = match loaded {
+        None => planning::assumed(&discovered, &sources),
+        Some(live) => stand_in::complete(live, &discovered, &sources, options.all),
+    };
+    let mut planned = planning::plan(&discovered, &sources, &live, options.all, &wanted);
+    stand_in::mark(&mut planned, &live);
     let mut outcome = Outcome {
         base: revisions.base_name.clone(),
         head: revisions.head_name.clone(),
@@ -99,6 +106,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     if let Err(error) = sources.workshop.parser.keep() {
         outcome.notes.push(format!("what was read cannot be kept for the next run: {error}"));
     }
+    outcome.notes.extend(unseen);
     outcome.notes.extend(live.incomplete().iter().map(|what| format!("snapshot: {what}")));
     outcome.plans = planned.plans;
     locate::locate(&mut outcome, &revisions);

@@ -7,6 +7,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use super::CheckError;
 use crate::argocd::AppId;
 use crate::render::Programs;
+use crate::snapshot::Access;
 
 /// What would be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +58,11 @@ impl ApplicationFilter {
 }
 
 impl Options {
+    /// How snapshots at URLs are reached.
+    pub(super) fn access(&self) -> Access {
+        Access { offline: self.offline, cache: self.cache.clone() }
+    }
+
     pub(super) fn application_filter(&self) -> Result<ApplicationFilter, CheckError> {
         if self.applications.is_empty() {
             return Ok(ApplicationFilter(None));

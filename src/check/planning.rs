@@ -457,7 +457,12 @@ pub(super) fn assumed(discovered: &Discovered, sources: &Sources<'_>) -> LiveSta
 }
 
 /// What an Application has in the cluster. What was applied is only noted where the change touches its files.
-fn assumed_objects(application: &Arc<Application>, touched: bool, sources: &Sources<'_>, world: &World<'_>) -> Vec<AssumedObject> {
+pub(super) fn assumed_objects(
+    application: &Arc<Application>,
+    touched: bool,
+    sources: &Sources<'_>,
+    world: &World<'_>,
+) -> Vec<AssumedObject> {
     let Render::Done(rendered) = sources.render(application, Side::Base) else { return Vec::new() };
     let Ok(server) = world.server(&application.spec.destination) else { return Vec::new() };
     let input = Input { application: Arc::clone(application), origin: None, rendered: &[], rendered_at_base: &[], previous_server: None };

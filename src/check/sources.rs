@@ -78,7 +78,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Whether a change of the base branch reaches a source, and else what it follows.
-    fn follows(&self, source: &Source) -> Result<(), String> {
+    pub(super) fn follows(&self, source: &Source) -> Result<(), String> {
         let revisions = self.revisions;
         let merge = MergeTarget {
             base_branch: &revisions.base_branch,

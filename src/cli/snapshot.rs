@@ -5,13 +5,15 @@ mod diff;
 mod verify;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
 use super::Failure;
+use super::cache_folder;
 use super::shared::failed;
-use crate::snapshot;
+use crate::snapshot::{self, Access, LiveState};
 
 /// Arguments of `presync snapshot`.
 #[derive(Debug, Args)]
@@ -47,11 +49,28 @@ struct ImportArgs {
     captured_at: Option<String>,
 }
 
+/// Where fetched snapshots are kept.
+#[derive(Debug, Args)]
+struct CacheArgs {
+    /// Folder in which fetched snapshots are kept [default: the user's cache folder]
+    #[arg(long, value_name = "DIR", env = "PRESYNC_CACHE_DIR")]
+    cache_dir: Option<PathBuf>,
+}
+
+impl CacheArgs {
+    fn load(&self, sources: &[String]) -> Result<LiveState, Failure> {
+        let cache = self.cache_dir.clone().or_else(cache_folder::of_user);
+        snapshot::load_from(sources, &Access { offline: false, cache }).map_err(failed)
+    }
+}
+
 #[derive(Debug, Args)]
 struct ShowArgs {
     /// A snapshot, or files and folders that kubectl wrote
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
+    #[command(flatten)]
+    cache: CacheArgs,
 }
 
 pub(super) fn run(args: &SnapshotArgs) -> Result<ExitCode, Failure> {
@@ -86,7 +105,7 @@ fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
 }
 
 fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
-    let state = snapshot::load(&args.files).map_err(failed)?;
+    let state = args.cache.load(&args.files)?;
     let summary = snapshot::summary(&state);
     let mut out = io::BufWriter::new(io::stdout().lock());
     for source in &summary.sources {

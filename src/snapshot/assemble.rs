@@ -55,22 +55,61 @@ pub struct AssumedObject {
 impl LiveState {
     /// State in which the base revision's targets stand in for live objects. Of two with the same key the last one stays.
     pub fn assumed(objects: impl IntoIterator<Item = AssumedObject>) -> Self {
-        let mut interner = Interner::default();
-        let live = objects.into_iter().map(|assumed| {
-            let peek = Peek::value(&assumed.object);
-            LiveObject {
-                version: interner.get(split_api_version(&peek.api_version).1),
-                uid: None,
-                owners: owners::of(&peek, &assumed.key.group, &mut interner),
-                key: assumed.key,
-                cluster: assumed.cluster,
-                tracking: assumed.instance,
-                body: Body::Shared(assumed.object.clone()),
-            }
-        });
-        let objects = live.collect();
-        Self { assumed: true, ..build(objects, Settings::default(), Parts::default()) }
+        Self { assumed: true, ..build(live_objects(objects), Settings::default(), Parts::default()) }
     }
+
+    /// The same state with assumed objects where it has none.
+    pub fn with_assumed(self, objects: Vec<AssumedObject>) -> Self {
+        let mut missing = live_objects(objects.into_iter().filter(|object| self.get(&object.cluster, &object.key).is_none()));
+        if missing.is_empty() {
+            return self;
+        }
+        let known = self.objects.into_iter().map(|object| {
+            Arc::try_unwrap(object).unwrap_or_else(|shared| LiveObject {
+                key: shared.key.clone(),
+                version: shared.version.clone(),
+                cluster: shared.cluster.clone(),
+                uid: shared.uid.clone(),
+                owners: shared.owners.clone(),
+                tracking: shared.tracking.clone(),
+                body: shared.body.unparsed(),
+            })
+        });
+        missing.extend(known);
+        let parts = Parts {
+            clusters: self.clusters.list().to_vec(),
+            sources: self.sources,
+            incomplete: self.incomplete,
+            unlisted_applications: self.unlisted_applications,
+            ..Parts::default()
+        };
+        Self { knows_argocd: self.knows_argocd, covered: self.covered, ..build(missing, self.settings, parts) }
+    }
+}
+
+fn live_objects(objects: impl IntoIterator<Item = AssumedObject>) -> Vec<LiveObject> {
+    let mut interner = Interner::default();
+    let live = objects.into_iter().map(|assumed| {
+        let peek = Peek::value(&assumed.object);
+        LiveObject {
+            version: interner.get(split_api_version(&peek.api_version).1),
+            uid: None,
+            owners: owners::of(&peek, &assumed.key.group, &mut interner),
+            key: assumed.key,
+            cluster: assumed.cluster,
+            tracking: assumed.instance,
+            body: Body::Shared(assumed.object.clone()),
+        }
+    });
+    live.collect()
+}
+
+/// The clusters that sources speak for: those with objects, with a list of kinds, or named as a source's own.
+fn covered(objects: &[Arc<LiveObject>], clusters: &Clusters, sources: &[SnapshotSource]) -> BTreeSet<Arc<str>> {
+    let with_objects = objects.chunk_by(|a, b| a.cluster == b.cluster).filter_map(<[_]>::first).map(|object| object.cluster.clone());
+    let is_told = |cluster: &&ClusterInfo| cluster.api_resources.is_some() || cluster.kinds_complete || cluster.only_managed;
+    let told = clusters.list().iter().filter(is_told).map(|cluster| cluster.server.clone());
+    with_objects.chain(told).chain(sources.iter().map(|source| source.cluster.as_str().into())).collect()
 }
 
 impl Default for LiveState {
@@ -181,7 +220,19 @@ fn build(mut objects: Vec<LiveObject>, settings: Settings, parts: Parts) -> Live
         }
     }
     indexes.sort_by(|a, b| a.server.cmp(&b.server));
-    LiveState { settings, knows_argocd: false, clusters, sources, incomplete, unlisted_applications, assumed: false, objects, indexes }
+    let covered = covered(&objects, &clusters, &sources);
+    LiveState {
+        covered,
+        settings,
+        knows_argocd: false,
+        clusters,
+        sources,
+        incomplete,
+        unlisted_applications,
+        assumed: false,
+        objects,
+        indexes,
+    }
 }
 
 /// Of objects with the same key the last one stays; it is said where they differ.
@@ -216,7 +267,11 @@ fn own_claims(objects: &mut [LiveObject]) {
             templates.add(&object.key.namespace, &owner, names.filter_map(|template| template["metadata"]["name"].as_str()));
         }
         for claim in same.iter_mut().filter(|object| object.key.is("", "PersistentVolumeClaim")) {
-            claim.owners.extend(templates.owners_of(&claim.key.namespace, &claim.key.name));
+            for owner in templates.owners_of(&claim.key.namespace, &claim.key.name) {
+                if !claim.owners.contains(&owner) {
+                    claim.owners.push(owner);
+                }
+            }
         }
     }
 }

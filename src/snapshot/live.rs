@@ -122,6 +122,8 @@ pub struct LiveState {
     pub(super) sources: Vec<SnapshotSource>,
     pub(super) incomplete: Vec<String>,
     pub(super) unlisted_applications: BTreeSet<String>,
+    /// Clusters that a source speaks for.
+    pub(super) covered: BTreeSet<Arc<str>>,
     pub(super) assumed: bool,
     pub(super) objects: Vec<Arc<LiveObject>>,
     /// One for each cluster, sorted by server URL.
@@ -165,6 +167,11 @@ impl LiveState {
     /// What could not be listed or read, and why.
     pub fn incomplete(&self) -> &[String] {
         &self.incomplete
+    }
+
+    /// Whether a source speaks for a cluster. Of any other nothing is known, and that no object is there means nothing.
+    pub fn covers(&self, server: &str) -> bool {
+        self.covered.contains(server)
     }
 
     /// Applications whose objects are not all there, as `namespace/name`.

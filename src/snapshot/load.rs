@@ -18,7 +18,7 @@ use super::kubectl::{self, Batch, SyntaxError};
 use super::live::{Body, LiveState, SnapshotSource};
 use super::redact::{may_hold_a_secret_object, redact};
 use super::settings::{SettingsFile, Stated};
-use super::store;
+use super::store::{self, Access};
 use crate::argocd::names::IN_CLUSTER_SERVER;
 
 /// Name of the file beside objects that says what they do not.
@@ -49,10 +49,18 @@ pub enum Input {
 /// # Errors
 /// As [`load_inputs`].
 pub fn load<S: AsRef<str>>(sources: &[S]) -> Result<LiveState, SnapshotError> {
+    load_from(sources, &Access::default())
+}
+
+/// The same, with a say in how URLs are reached.
+///
+/// # Errors
+/// As [`load_inputs`].
+pub fn load_from<S: AsRef<str>>(sources: &[S], access: &Access) -> Result<LiveState, SnapshotError> {
     let mut inputs = Vec::new();
     for source in sources.iter().map(AsRef::as_ref) {
         inputs.push(if store::is_url(source) {
-            Input::Bytes { name: source.to_owned(), bytes: store::fetch(source)? }
+            Input::Bytes { name: source.to_owned(), bytes: store::fetch(source, access)? }
         } else if source == STANDARD_INPUT {
             let (name, mut bytes) = ("standard input".to_owned(), Vec::new());
             std::io::stdin().read_to_end(&mut bytes).map_err(|source| SnapshotError::Io { path: name.clone(), source })?;

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::error::SnapshotError;
 
+pub use remote::Access;
 pub(super) use remote::{fetch, is_url};
 
 /// Writes a snapshot to its place, in full or not at all. Returns what `write` returns and the number of bytes.

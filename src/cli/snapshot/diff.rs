@@ -7,7 +7,6 @@ use clap::Args;
 
 use crate::argocd::names::IN_CLUSTER_SERVER;
 use crate::cli::Failure;
-use crate::cli::shared::failed;
 use crate::snapshot::{self, Place};
 
 /// How many fields of an object are named.
@@ -21,11 +20,13 @@ pub(super) struct DiffArgs {
     /// The later snapshot
     #[arg(value_name = "SECOND")]
     second: String,
+    #[command(flatten)]
+    cache: super::CacheArgs,
 }
 
 pub(super) fn run(args: &DiffArgs) -> Result<ExitCode, Failure> {
-    let first = snapshot::load(&[&args.first]).map_err(failed)?;
-    let second = snapshot::load(&[&args.second]).map_err(failed)?;
+    let load = |source: &String| args.cache.load(std::slice::from_ref(source));
+    let (first, second) = (load(&args.first)?, load(&args.second)?);
     let found = snapshot::compare(&first, &second);
     let mut out = io::BufWriter::new(io::stdout().lock());
     if found.is_empty() {

@@ -6,14 +6,14 @@ use std::process::ExitCode;
 use clap::Args;
 
 use crate::cli::Failure;
-use crate::cli::shared::failed;
-use crate::snapshot;
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
     /// Snapshot files or URLs
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
+    #[command(flatten)]
+    cache: super::CacheArgs,
 }
 
 /// Ends with 0 where each file is whole and complete, with 1 where one is whole and says itself that something is missing, and with 2
@@ -22,7 +22,7 @@ pub(super) fn run(args: &VerifyArgs) -> Result<ExitCode, Failure> {
     let mut is_complete = true;
     let mut out = io::stdout().lock();
     for file in &args.files {
-        let state = snapshot::load(&[file]).map_err(failed)?;
+        let state = args.cache.load(std::slice::from_ref(file))?;
         let Some(digest) = state.sources().iter().find_map(|source| source.digest.as_deref()) else {
             return Err(Failure::Report(miette::miette!(
                 help = "make one with `presync snapshot import`",

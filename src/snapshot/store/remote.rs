@@ -2,10 +2,9 @@
 //!
 //! Takes URLs; hands on bytes. What was fetched is kept in the cache folder, and asked for again only if it has changed.
 
-use std::env;
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use object_store::aws::AmazonS3Builder;
@@ -27,19 +26,30 @@ const SCHEMES: [&str; 8] = ["s3", "s3a", "gs", "az", "azure", "abfss", "https", 
 const TRANSFER: Duration = Duration::from_secs(300);
 /// How long failing requests are repeated.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Names the folder for what can be fetched again.
-const CACHE: &str = "PRESYNC_CACHE_DIR";
+
+/// How snapshots at URLs are reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// No network: what was fetched before, or nothing.
+    pub offline: bool,
+    /// The cache folder; without one nothing is kept.
+    pub cache: Option<PathBuf>,
+}
 
 /// Whether the name of a place is a URL.
 pub(in crate::snapshot) fn is_url(place: &str) -> bool {
     place.split_once("://").is_some_and(|(scheme, _)| SCHEMES.contains(&scheme))
 }
 
-/// Reads a snapshot.
-pub(in crate::snapshot) fn fetch(place: &str) -> Result<Vec<u8>, SnapshotError> {
+/// Reads a snapshot; offline from the cache alone.
+pub(in crate::snapshot) fn fetch(place: &str, access: &Access) -> Result<Vec<u8>, SnapshotError> {
     let remote = Remote::new(place)?;
-    let kept = Kept::of(place);
+    let kept = access.cache.as_deref().map(|folder| Kept::of(folder, place));
     let known = kept.as_ref().and_then(Kept::read);
+    if access.offline {
+        let why = "it was not fetched before, and --offline permits no network".to_owned();
+        return known.map(|known| known.bytes).ok_or(SnapshotError::Remote { url: remote.shown, doing: "read", why });
+    }
     let options = GetOptions { if_none_match: known.as_ref().map(|known| known.etag.clone()), ..GetOptions::default() };
     let got = run(async {
         let got = remote.store.get_opts(&remote.path, options).await?;
@@ -167,9 +177,9 @@ struct Label {
 }
 
 impl Kept {
-    fn of(place: &str) -> Option<Self> {
+    fn of(folder: &Path, place: &str) -> Self {
         let name = blake3::hash(place.as_bytes()).to_hex();
-        Some(Self { file: cache_folder()?.join("snapshots").join(name.as_str()) })
+        Self { file: folder.join("snapshots").join(name.as_str()) }
     }
 
     fn label(&self) -> PathBuf {
@@ -201,12 +211,6 @@ impl Kept {
     }
 }
 
-/// The folder for what can be fetched again.
-fn cache_folder() -> Option<PathBuf> {
-    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set(CACHE).or_else(|| Some(set("XDG_CACHE_HOME")?.join("presync"))).or_else(|| Some(set("HOME")?.join(".cache").join("presync")))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,7 +229,7 @@ mod tests {
             ("s3://bucket", "names no file"),
             ("https://h.test/folder/", "names no file"),
         ] {
-            let error = fetch(place).unwrap_err().to_string();
+            let error = fetch(place, &Access::default()).unwrap_err().to_string();
             assert!(error.contains(why) && !error.contains("canary"), "{error}");
         }
     }
