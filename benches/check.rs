@@ -21,6 +21,7 @@ use presync::finding::Severity;
 use presync::inventory::scan::{self, CandidateKind};
 use presync::manifest::{Manifest, Side};
 use presync::plan::application::{self, Input};
+use presync::plan::attempt::Revision;
 use presync::plan::{Action, World};
 use presync::render::{Programs, directory};
 use presync::repo::{Kept, Parser, Repository};
@@ -99,6 +100,7 @@ impl Bench {
                 rendered: &one.manifests,
                 rendered_at_base: &one.manifests,
                 previous_server: None,
+                revision: Revision::New,
             };
             application::plan(&input, &world).changes.len()
         };
@@ -130,6 +132,7 @@ impl Bench {
             head: Head::Worktree,
             snapshots: with_snapshot.then(|| self.file.to_string_lossy().into_owned()).into_iter().collect(),
             max_snapshot_age: i64::MAX,
+            now: jiff::Timestamp::now(),
             repo_urls: Vec::new(),
             applications: Vec::new(),
             all,

@@ -4,16 +4,20 @@
 
 pub mod application;
 pub mod applicationset;
+pub mod cron;
 pub mod filter;
 pub mod hook;
 pub mod names;
 pub mod options;
 pub(crate) mod pattern;
 pub mod project;
+pub mod selector;
 pub mod settings;
 pub mod tracking;
 pub mod version;
 pub mod wave;
+pub mod window;
+pub(crate) mod zone;
 
 pub use application::{AppId, Application, Destination, Source, SyncPolicy};
 pub use applicationset::{ApplicationSet, ApplicationsSync};

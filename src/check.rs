@@ -90,7 +90,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         None => planning::assumed(&discovered, &sources),
         Some(live) => stand_in::complete(live, &discovered, &sources, options.all),
     };
-    let mut planned = planning::plan(&discovered, &sources, &live, options.all, &wanted);
+    let mut planned = planning::plan(&discovered, &sources, &live, options, &wanted);
     stand_in::mark(&mut planned, &live);
     let mut outcome = Outcome {
         base: revisions.base_name.clone(),

@@ -4,6 +4,7 @@
 //! the plan is a function of values.
 
 pub mod application;
+pub mod attempt;
 pub mod change;
 pub mod decision;
 pub mod deletion;

@@ -34,6 +34,8 @@ struct Expected {
     #[serde(default)]
     unjudged: Vec<String>,
     exit: Option<u8>,
+    /// When the merge happens; now, where it is not set.
+    now: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -95,6 +97,7 @@ fn scenario(folder: &Path) -> Result<(), String> {
         head: Head::Revision("change".to_owned()),
         snapshots: live.is_dir().then(|| live.to_string_lossy().into_owned()).into_iter().collect(),
         max_snapshot_age: 24 * 3600,
+        now: expected.now.as_deref().map_or_else(jiff::Timestamp::now, |now| now.parse().unwrap()),
         repo_urls: vec![support::REPOSITORY_URL.to_owned()],
         applications: Vec::new(),
         all,

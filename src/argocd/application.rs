@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use super::names::{GROUP, RESOURCES_FINALIZER};
+use super::names::{GROUP, RESOURCES_FINALIZER, SKIP_RECONCILE};
 use super::options::SyncOptions;
-use crate::manifest::{key, metadata_str};
+use super::version::Version;
+use crate::manifest::{annotation, key, metadata_str};
 
 /// Namespace and name of an Application.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -135,6 +136,9 @@ pub struct Source {
     /// Name under which other sources use this one.
     #[serde(rename = "ref", deserialize_with = "null_default")]
     pub reference: String,
+    /// Name by which commands mean this source.
+    #[serde(deserialize_with = "null_default")]
+    pub name: String,
     /// Helm settings.
     pub helm: Option<Map<String, Value>>,
     /// Kustomize settings.
@@ -253,7 +257,8 @@ impl Application {
         if spec.project.is_empty() {
             "default".clone_into(&mut spec.project);
         }
-        spec.source.iter_mut().chain(&mut spec.sources).for_each(normalise_source);
+        spec.source = spec.source.map(Source::normalised);
+        spec.sources = spec.sources.into_iter().map(Source::normalised).collect();
         let finalizers = object
             .pointer("/metadata/finalizers")
             .and_then(Value::as_array)
@@ -266,7 +271,20 @@ impl Application {
     ///
     /// Source: Argo CD `pkg/apis/application/v1alpha1/types.go:IsAutomatedSyncEnabled`.
     pub fn automated(&self) -> Option<&Automated> {
-        self.spec.sync_policy.automated.as_ref().filter(|automated| automated.enabled.unwrap_or(true))
+        self.automated_in(Version::ASSUMED)
+    }
+
+    /// Automated sync, if it is on in a version; before 3.1 `enabled` says nothing.
+    pub fn automated_in(&self, version: Version) -> Option<&Automated> {
+        let is_on = |automated: &&Automated| !version.reads_automated_enabled() || automated.enabled.unwrap_or(true);
+        self.spec.sync_policy.automated.as_ref().filter(is_on)
+    }
+
+    /// Whether the controller is told to leave the Application alone.
+    ///
+    /// Source: Argo CD `controller/appcontroller.go:canProcessApp`; the annotation is read by Go's `strconv.ParseBool`.
+    pub fn is_skipped(&self) -> bool {
+        annotation(&self.object, SKIP_RECONCILE).is_some_and(|text| matches!(text, "1" | "t" | "T" | "true" | "TRUE" | "True"))
     }
 
     /// Whether deleting the Application deletes its objects.
@@ -279,17 +297,16 @@ impl Application {
     }
 }
 
-/// Source: Argo CD `util/argo/argo.go:NormalizeSource`: blocks that say nothing count as absent.
-fn normalise_source(source: &mut Source) {
-    let is_zero = |block: &Option<Map<String, Value>>| block.as_ref().is_some_and(|fields| fields.values().all(is_zero_value));
-    if is_zero(&source.helm) {
-        source.helm = None;
-    }
-    if is_zero(&source.kustomize) {
-        source.kustomize = None;
-    }
-    if source.directory.as_ref().is_some_and(Directory::is_zero) {
-        source.directory = None;
+impl Source {
+    /// The source as the controller compares it: blocks that say nothing count as absent.
+    ///
+    /// Source: Argo CD `util/argo/argo.go:NormalizeSource`.
+    pub fn normalised(mut self) -> Self {
+        let says_something = |fields: &Map<String, Value>| !fields.values().all(is_zero_value);
+        self.helm = self.helm.filter(says_something);
+        self.kustomize = self.kustomize.filter(says_something);
+        self.directory = self.directory.filter(|directory| !directory.is_zero());
+        self
     }
 }
 
@@ -315,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_82_empty_blocks_and_a_missing_project_are_normalised() {
+    fn s9_82_empty_blocks_and_a_missing_project_are_normalised() {
         let app = read(json!({
             "destination": {"server": "s", "namespace": "n"},
             "source": {"repoURL": "r", "path": "p", "kustomize": {}, "helm": {"parameters": []}, "directory": {"recurse": false}},
@@ -334,12 +351,23 @@ mod tests {
     }
 
     #[test]
-    fn scenario_31_enabled_false_means_manual() {
+    fn s9_31_enabled_false_means_manual() {
         let manual =
             read(json!({"destination": {}, "source": {}, "syncPolicy": {"automated": {"enabled": false, "prune": true}}})).unwrap();
         assert!(manual.automated().is_none());
         let on = read(json!({"destination": {}, "source": {}, "syncPolicy": {"automated": {}}})).unwrap();
         assert!(on.automated().is_some());
+        assert!(manual.automated_in(Version { major: 3, minor: 0 }).is_some(), "`enabled` is read from 3.1 on");
+    }
+
+    #[test]
+    fn an_application_is_skipped_if_its_annotation_is_true_in_go() {
+        let with = |value: &str| {
+            let metadata = json!({"name": "a", "annotations": {SKIP_RECONCILE: value}});
+            let object = json!({"metadata": metadata, "spec": {"destination": {}, "source": {}}});
+            Application::read(object.into(), "argocd").unwrap().is_skipped()
+        };
+        assert!(with("true") && with("1") && with("T") && !with("false") && !with("yes") && !with(""));
     }
 
     #[test]

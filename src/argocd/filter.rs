@@ -122,7 +122,7 @@ mod tests {
     const SERVER: &str = "https://kubernetes.default.svc";
 
     #[test]
-    fn scenario_14_leases_and_events_are_never_seen() {
+    fn s9_14_leases_and_events_are_never_seen() {
         let filter = ResourceFilter::new(Version::ASSUMED, Some("[]"), None);
         assert!(filter.excludes("coordination.k8s.io", "Lease", SERVER));
         assert!(filter.excludes("", "Event", SERVER));

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::names::{HELM_HOOK, HELM_HOOK_DELETE_POLICY, HOOK, HOOK_DELETE_POLICY};
+use super::version::Version;
 use crate::manifest::annotation;
 
 /// A hook type of the sync itself.
@@ -85,6 +86,18 @@ pub fn deletion_hooks(object: &Value) -> BTreeSet<DeletionHook> {
     argocd.chain(helm).collect()
 }
 
+/// Whether the object is a hook of the Application's deletion in a version. Before 3.3 `PostDelete` was known alone, and only where nothing
+/// stood beside it.
+///
+/// Source: Argo CD `controller/hook.go:isHookOfType`, and `isPostDeleteHook` before it.
+pub fn runs_on_deletion(object: &Value, version: Version) -> bool {
+    if version.knows_pre_delete_hooks() {
+        !deletion_hooks(object).is_empty()
+    } else {
+        annotation(object, HOOK) == Some("PostDelete") || annotation(object, HELM_HOOK) == Some("post-delete")
+    }
+}
+
 /// Whether the object is a hook, be its type known or not. `Skip` alone makes no hook, nor does Helm's `crd-install`.
 ///
 /// Source: Argo CD `gitops-engine/pkg/sync/hook/hook.go:IsHook`.
@@ -140,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_43_an_unknown_type_makes_a_hook_without_phase() {
+    fn s9_43_an_unknown_type_makes_a_hook_without_phase() {
         let garbage = object(json!({HOOK: "presync"}));
         assert!(is_hook(&garbage));
         assert!(hook_types(&garbage).is_empty());
@@ -148,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_44_helm_tests_have_no_phase_and_crd_install_is_no_hook() {
+    fn s9_44_helm_tests_have_no_phase_and_crd_install_is_no_hook() {
         let test = object(json!({HELM_HOOK: "test"}));
         assert!(is_hook(&test) && hook_types(&test).is_empty());
         assert!(!is_hook(&object(json!({HELM_HOOK: "crd-install"}))));
@@ -158,11 +171,22 @@ mod tests {
     }
 
     #[test]
-    fn scenario_45_argocd_types_hide_helm_types_on_one_object() {
+    fn s9_45_argocd_types_hide_helm_types_on_one_object() {
         let both = object(json!({HOOK: "Sync", HELM_HOOK: "pre-install"}));
         assert_eq!(hook_types(&both), [HookType::Sync].into());
         let garbage = object(json!({HOOK: "nope", HELM_HOOK: "pre-install"}));
         assert_eq!(hook_types(&garbage), [HookType::PreSync].into());
+    }
+
+    #[test]
+    fn hooks_of_the_deletion_are_those_that_the_version_knows() {
+        let (old, new) = (Version { major: 3, minor: 2 }, Version { major: 3, minor: 3 });
+        for (value, before, now) in
+            [("PreDelete", false, true), ("PostDelete", true, true), ("PostDelete,Other", false, true), ("PreSync", false, false)]
+        {
+            let hook = object(json!({HOOK: value}));
+            assert_eq!((runs_on_deletion(&hook, old), runs_on_deletion(&hook, new)), (before, now), "{value}");
+        }
     }
 
     #[test]
@@ -174,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_48_no_valid_delete_policy_means_before_creation() {
+    fn s9_48_no_valid_delete_policy_means_before_creation() {
         assert_eq!(delete_policies(&object(json!({}))), [DeletePolicy::BeforeHookCreation].into());
         assert_eq!(
             delete_policies(&object(json!({HOOK_DELETE_POLICY: "HookSucceeded", HELM_HOOK_DELETE_POLICY: "hook-failed"}))),

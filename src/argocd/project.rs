@@ -1,10 +1,17 @@
 //! An AppProject: which sources, destinations and kinds its Applications may use.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::application::Destination;
 use super::names::GROUP;
 use super::pattern::Pattern;
+use super::selector::LabelSelector;
+use super::settings::Settings;
+use super::version::Version;
+use super::window::SyncWindow;
 use crate::manifest::{key, metadata_str};
 
 /// The parts of an AppProject that permit or deny.
@@ -16,6 +23,8 @@ pub struct Project {
     /// Name.
     #[serde(skip)]
     pub name: String,
+    #[serde(skip)]
+    labels: BTreeMap<String, String>,
     source_repos: Option<Vec<String>>,
     destinations: Option<Vec<Entry>>,
     cluster_resource_whitelist: Option<Vec<Kind>>,
@@ -24,6 +33,16 @@ pub struct Project {
     namespace_resource_blacklist: Option<Vec<Kind>>,
     source_namespaces: Option<Vec<Pattern>>,
     destination_service_accounts: Option<Vec<ServiceAccount>>,
+    sync_windows: Option<Vec<SyncWindow>>,
+    permit_only_project_scoped_clusters: bool,
+}
+
+/// An entry of `globalProjects` in `argocd-cm`: a project whose rules count for the projects that the selector names, too.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct GlobalProject {
+    project_name: String,
+    label_selector: LabelSelector,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -68,16 +87,28 @@ impl Permission {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 struct Kind {
-    group: Pattern,
-    kind: Pattern,
-    name: Pattern,
+    group: FilePattern,
+    kind: FilePattern,
+    name: Option<FilePattern>,
 }
 
 impl Kind {
     fn covers(&self, group: &str, kind: &str, name: Option<&str>) -> bool {
-        self.group.matches(group)
-            && self.kind.matches(kind)
-            && name.is_none_or(|name| self.name.text().is_empty() || self.name.matches(name))
+        let restriction = self.name.as_ref().filter(|pattern| !pattern.0.text().is_empty());
+        self.group.0.matches(group)
+            && self.kind.0.matches(kind)
+            && name.zip(restriction).is_none_or(|(name, restriction)| restriction.0.matches(name))
+    }
+}
+
+/// A pattern of Go's `filepath.Match`: braces stand for themselves, and `^` negates a class.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(from = "String")]
+struct FilePattern(Pattern);
+
+impl From<String> for FilePattern {
+    fn from(text: String) -> Self {
+        Self(Pattern::new(&text.replace('{', "[{]").replace('}', "[}]").replace("[^", "[!")))
     }
 }
 
@@ -94,7 +125,59 @@ impl Project {
             Some(spec) => Self::deserialize(spec).ok()?,
         };
         metadata_str(object, "name")?.clone_into(&mut project.name);
+        let labels = object.pointer("/metadata/labels").and_then(Value::as_object).into_iter().flatten();
+        project.labels = labels.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
         Some(project)
+    }
+
+    /// The projects as this Argo CD reads them, with what their global projects add to them.
+    ///
+    /// Source: Argo CD `util/argo/argo.go:GetAppVirtualProject`.
+    pub fn in_effect(projects: &BTreeMap<String, Self>, settings: &Settings) -> BTreeMap<String, Self> {
+        let global: Vec<GlobalProject> =
+            settings.entry("globalProjects").and_then(|text| serde_yaml::from_str(text).ok()).unwrap_or_default();
+        let merged = projects.iter().map(|(name, project)| {
+            let mut project = project.clone();
+            for entry in global.iter().filter(|entry| entry.project_name != *name) {
+                // What follows an invalid selector, or the name of no project, is not looked at any more.
+                match (entry.label_selector.selects(&project.labels), projects.get(&entry.project_name)) {
+                    (Some(false), _) => {}
+                    (Some(true), Some(global)) => project.take_over(global),
+                    _ => break,
+                }
+            }
+            if !settings.version().restricts_cluster_kinds_by_name() {
+                let lists = [&mut project.cluster_resource_whitelist, &mut project.cluster_resource_blacklist];
+                lists.into_iter().flatten().flatten().for_each(|kind| kind.name = None);
+            }
+            (name.clone(), project)
+        });
+        merged.collect()
+    }
+
+    fn take_over(&mut self, global: &Self) {
+        fn append<T: Clone>(own: &mut Option<Vec<T>>, added: &Option<Vec<T>>) {
+            if let Some(added) = added.as_ref().filter(|added| !added.is_empty()) {
+                own.get_or_insert_default().extend_from_slice(added);
+            }
+        }
+        append(&mut self.source_repos, &global.source_repos);
+        append(&mut self.destinations, &global.destinations);
+        append(&mut self.cluster_resource_whitelist, &global.cluster_resource_whitelist);
+        append(&mut self.cluster_resource_blacklist, &global.cluster_resource_blacklist);
+        append(&mut self.namespace_resource_whitelist, &global.namespace_resource_whitelist);
+        append(&mut self.namespace_resource_blacklist, &global.namespace_resource_blacklist);
+        append(&mut self.sync_windows, &global.sync_windows);
+    }
+
+    /// The sync windows that concern an Application.
+    pub fn windows_for(&self, application: &str, destination: &Destination, version: Version) -> Vec<&SyncWindow> {
+        self.sync_windows.iter().flatten().filter(|window| window.concerns(application, destination, version)).collect()
+    }
+
+    /// Whether only clusters that are registered for this project may be destinations.
+    pub fn permits_only_its_own_clusters(&self) -> bool {
+        self.permit_only_project_scoped_clusters
     }
 
     /// Whether objects of this group, kind and name may be managed.
@@ -231,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_76_a_denied_source_alone_permits_the_others() {
+    fn s9_76_a_denied_source_alone_permits_the_others() {
         let only_denied = project(json!({"sourceRepos": ["!https://git.example.com/bad"]}));
         assert!(only_denied.permits_source("https://git.example.com/good"));
         assert!(!only_denied.permits_source("https://git.example.com/bad.git"));
@@ -247,12 +330,44 @@ mod tests {
     }
 
     #[test]
-    fn scenario_77_an_explicit_empty_list_denies_every_kind_and_an_absent_one_only_cluster_kinds() {
+    fn s9_77_an_explicit_empty_list_denies_every_kind_and_an_absent_one_only_cluster_kinds() {
         let empty = project(json!({"namespaceResourceWhitelist": []}));
         assert!(!empty.permits_kind("", "ConfigMap", "c", true));
         let absent = project(json!({}));
         assert!(absent.permits_kind("", "ConfigMap", "c", true));
         assert!(!absent.permits_kind("", "Namespace", "n", false));
+    }
+
+    #[test]
+    fn kinds_are_file_patterns_and_names_restrict_cluster_kinds_from_3_3_on() {
+        let spec = json!({"clusterResourceWhitelist": [{"group": "*.io", "kind": "[^C]*", "name": "shop-*"}, {"group": "", "kind": "{Node,Namespace}"}]});
+        let projects: BTreeMap<String, Project> = [("p".to_owned(), project(spec))].into();
+        let under = |version: Version| Project::in_effect(&projects, &Settings::new(Some(version), "argocd", BTreeMap::new()))["p"].clone();
+        let now = under(Version::ASSUMED);
+        assert!(now.permits_kind("a.io", "Gateway", "shop-a", false) && !now.permits_kind("a.io", "Gateway", "bank", false));
+        assert!(!now.permits_kind("a.io", "Cluster", "shop-a", false) && !now.permits_kind("", "Namespace", "shop-a", false));
+        assert!(under(Version { major: 3, minor: 2 }).permits_kind("a.io", "Gateway", "bank", false));
+    }
+
+    #[test]
+    fn a_global_project_adds_its_lists_to_the_projects_that_its_selector_names() {
+        let read = |name: &str, labels: Value, spec: Value| {
+            let object = json!({"kind": "AppProject", "metadata": {"name": name, "labels": labels}, "spec": spec});
+            (name.to_owned(), Project::read(&object).unwrap())
+        };
+        let projects: BTreeMap<String, Project> = [
+            read("global", json!({}), json!({"clusterResourceWhitelist": [{"group": "", "kind": "Namespace"}], "sourceRepos": ["*"]})),
+            read("shop", json!({"tier": "one"}), json!({"sourceRepos": ["https://git.example.com/shop"]})),
+            read("bank", json!({}), json!({})),
+        ]
+        .into();
+        let entry = "[{projectName: global, labelSelector: {matchExpressions: [{key: tier, operator: Exists}]}}]".to_owned();
+        let settings = Settings::new(None, "argocd", [("globalProjects".to_owned(), entry)].into());
+        let merged = Project::in_effect(&projects, &settings);
+        assert!(merged["shop"].permits_kind("", "Namespace", "n", false) && merged["shop"].permits_source("https://git.example.com/other"));
+        assert!(merged["shop"].permits_kind("", "ConfigMap", "c", true), "a list that neither sets stays open");
+        assert!(!merged["bank"].permits_kind("", "Namespace", "n", false));
+        assert_eq!(merged["global"], projects["global"]);
     }
 
     #[test]

@@ -18,16 +18,26 @@ pub enum TrackingMethod {
     AnnotationAndLabel,
     /// The instance label.
     Label,
+    /// A word that Argo CD does not know: it writes and reads the annotation, but does not look whether it was copied.
+    Unknown,
 }
 
 impl TrackingMethod {
-    /// Reads the setting; what is unknown behaves like `annotation`.
+    /// Reads the setting.
     pub fn parse(text: &str) -> Self {
         match text {
             "label" => Self::Label,
             "annotation+label" => Self::AnnotationAndLabel,
-            _ => Self::Annotation,
+            "annotation" => Self::Annotation,
+            _ => Self::Unknown,
         }
+    }
+
+    /// Whether a tracking id that names another object makes an object a copy.
+    ///
+    /// Source: Argo CD `util/argo/resource_tracking.go:GetAppInstance`.
+    pub fn tells_copies(self) -> bool {
+        matches!(self, Self::Annotation | Self::AnnotationAndLabel)
     }
 }
 
@@ -92,7 +102,7 @@ impl Tracking {
     ) -> Option<std::borrow::Cow<'a, str>> {
         match self.method {
             TrackingMethod::Label => label(&self.label_key).filter(|name| !name.is_empty()).map(Into::into),
-            TrackingMethod::Annotation | TrackingMethod::AnnotationAndLabel => {
+            TrackingMethod::Annotation | TrackingMethod::AnnotationAndLabel | TrackingMethod::Unknown => {
                 if !self.installation_id.is_empty() && annotation(INSTALLATION_ID) != Some(&self.installation_id) {
                     return None;
                 }
@@ -107,25 +117,26 @@ impl Tracking {
     ///
     /// Source: Argo CD `util/argo/resource_tracking.go:SetAppInstance`.
     pub fn mark(&self, object: &mut Value, instance: &str, key: &ResourceKey, namespace: &str) {
-        if matches!(self.method, TrackingMethod::Annotation | TrackingMethod::AnnotationAndLabel) {
-            let id = TrackingId { instance: instance.to_owned(), key: key.in_namespace(namespace) };
-            set_metadata(object, "annotations", TRACKING_ID, Some(id.to_string()));
+        if self.method == TrackingMethod::Label {
+            set_metadata(object, "labels", &self.label_key, Some(instance.to_owned()));
+            return;
         }
-        match self.method {
-            TrackingMethod::Label => set_metadata(object, "labels", &self.label_key, Some(instance.to_owned())),
-            TrackingMethod::AnnotationAndLabel => {
-                set_metadata(object, "labels", &self.label_key, Some(truncate_label(instance).to_owned()));
-            }
-            TrackingMethod::Annotation => {}
-        }
+        let id = TrackingId { instance: instance.to_owned(), key: key.in_namespace(namespace) };
+        set_metadata(object, "annotations", TRACKING_ID, Some(id.to_string()));
         let installation = (!self.installation_id.is_empty()).then(|| self.installation_id.clone());
         set_metadata(object, "annotations", INSTALLATION_ID, installation);
+        if self.method == TrackingMethod::AnnotationAndLabel {
+            set_metadata(object, "labels", &self.label_key, Some(truncate_label(instance).to_owned()));
+        }
     }
 }
 
-/// At most 63 characters, ending in a letter or digit.
+/// At most 63 characters; where it is cut, it ends in a letter or digit.
 fn truncate_label(text: &str) -> &str {
-    let mut end = text.len().min(63);
+    if text.len() <= 63 {
+        return text;
+    }
+    let mut end = 63;
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -165,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_7_names_may_hold_colons_and_other_shapes_mean_untracked() {
+    fn s9_07_names_may_hold_colons_and_other_shapes_mean_untracked() {
         let id = TrackingId::parse("app:g/K:ns/x:y").unwrap();
         assert_eq!((&*id.key.name, id.to_string().as_str()), ("x:y", "app:g/K:ns/x:y"));
         for bad in ["app;g/k/n", "app:g/K", "app:gK:ns/x", "app:g/K:ns/x/y", "app:g/h/K:ns/x"] {
@@ -174,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_8_a_foreign_installation_id_means_untracked_only_if_one_is_set() {
+    fn s9_08_a_foreign_installation_id_means_untracked_only_if_one_is_set() {
         let object = json!({"metadata": {"annotations": {TRACKING_ID: "a:/ConfigMap:ns/cm", INSTALLATION_ID: "i2"}}});
         let mut settings = tracking(TrackingMethod::Annotation);
         assert_eq!(settings.instance_of(&object).as_deref(), Some("a"));
@@ -205,5 +216,22 @@ mod tests {
         let key = ResourceKey::of(&object).unwrap();
         tracking(TrackingMethod::Annotation).mark(&mut object, "a", &key, "ns");
         assert_eq!(annotation(&object, INSTALLATION_ID), None);
+    }
+
+    #[test]
+    fn tracking_by_label_leaves_the_installation_id_as_git_has_it() {
+        let mut object = json!({"kind": "ConfigMap", "metadata": {"name": "c", "annotations": {INSTALLATION_ID: "x"}}});
+        let key = ResourceKey::of(&object).unwrap();
+        tracking(TrackingMethod::Label).mark(&mut object, "a", &key, "ns");
+        assert_eq!(annotation(&object, INSTALLATION_ID), Some("x"));
+        assert_eq!((annotation(&object, TRACKING_ID), label(&object, "app.kubernetes.io/instance")), (None, Some("a")));
+    }
+
+    #[test]
+    fn an_unknown_method_reads_the_annotation_and_takes_no_object_for_a_copy() {
+        let method = TrackingMethod::parse("labels");
+        let object = json!({"metadata": {"annotations": {TRACKING_ID: "a:/ConfigMap:ns/cm"}}});
+        assert_eq!(tracking(method).instance_of(&object).as_deref(), Some("a"));
+        assert!(!method.tells_copies() && TrackingMethod::Annotation.tells_copies());
     }
 }

@@ -46,6 +46,21 @@ impl Version {
         self.at_least(3, 5)
     }
 
+    /// `andOperator` of sync windows is read.
+    pub fn reads_and_operator_of_windows(self) -> bool {
+        self.at_least(3, 0)
+    }
+
+    /// Automated sync without self-heal starts again for changed parameters of an Application with several sources.
+    pub fn syncs_changed_parameters_of_several_sources(self) -> bool {
+        self.at_least(3, 2)
+    }
+
+    /// A sync that ended without a result counts as an attempt at every revision.
+    pub fn counts_syncs_without_result(self) -> bool {
+        self.at_least(3, 2)
+    }
+
     /// `SkipDryRunOnMissingResource=true` is read from the Application as well.
     pub fn reads_application_skip_dry_run(self) -> bool {
         self.at_least(3, 1)
@@ -54,6 +69,21 @@ impl Version {
     /// `Prune=` and `Delete=` are read from the Application as well.
     pub fn reads_application_prune_and_delete(self) -> bool {
         self.at_least(3, 4)
+    }
+
+    /// Lists of cluster-scoped kinds in a project may name objects.
+    pub fn restricts_cluster_kinds_by_name(self) -> bool {
+        self.at_least(3, 3)
+    }
+
+    /// `PreDelete` hooks are known, and `PostDelete` may stand among other hook types.
+    pub fn knows_pre_delete_hooks(self) -> bool {
+        self.at_least(3, 3)
+    }
+
+    /// A missing destination namespace is created before anything else of the sync happens.
+    pub fn creates_namespace_first(self) -> bool {
+        self.at_least(3, 3)
     }
 
     /// Respected ignore rules never copy the live `status` into what is applied.

@@ -22,7 +22,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_41_an_unreadable_wave_falls_back_to_the_hook_weight_then_to_zero() {
+    fn s9_41_an_unreadable_wave_falls_back_to_the_hook_weight_then_to_zero() {
         for text in [" 1", "1.5", "first", ""] {
             assert_eq!(wave(&with(json!({SYNC_WAVE: text, HELM_HOOK_WEIGHT: "3"}))), 3, "{text:?}");
             assert_eq!(wave(&with(json!({SYNC_WAVE: text}))), 0, "{text:?}");

@@ -37,6 +37,8 @@ pub struct Options {
     pub repo_urls: Vec<String>,
     /// Only Applications that match one of these globs.
     pub applications: Vec<String>,
+    /// When the merge happens: decides over sync windows and the age of snapshots.
+    pub now: jiff::Timestamp,
     /// Every Application, and findings that were there before.
     pub all: bool,
     /// Use no network.

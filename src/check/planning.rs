@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use super::applications::Discovered;
-use super::options::ApplicationFilter;
+use super::options::{ApplicationFilter, Options};
 use super::sources::{Render, Sources};
 use crate::argocd::names::{GROUP, LAST_APPLIED};
 use crate::argocd::{AppId, Application, Project, hook};
@@ -17,6 +17,7 @@ use crate::finding::Unjudged;
 use crate::inventory::Entry;
 use crate::manifest::{Manifest, Origin, ResourceKey, Side};
 use crate::plan::application::{self, Input};
+use crate::plan::attempt::Revision;
 use crate::plan::change::NOT_JUDGED;
 use crate::plan::{Action, AppChange, Change, Condition, Dependent, SyncMode, SyncPlan, World, deletion, dependents};
 use crate::render::{RenderError, Rendered};
@@ -70,7 +71,14 @@ impl SideRender {
 }
 
 /// Plans the Applications that the change touches, or all of them.
-pub(super) fn plan(discovered: &Discovered, sources: &Sources<'_>, live: &LiveState, all: bool, wanted: &ApplicationFilter) -> Planned {
+pub(super) fn plan(
+    discovered: &Discovered,
+    sources: &Sources<'_>,
+    live: &LiveState,
+    options: &Options,
+    wanted: &ApplicationFilter,
+) -> Planned {
+    let Options { all, now, .. } = *options;
     let candidates = candidates(discovered, sources, all);
     let (head_definitions, base_definitions) = (custom_definitions(&candidates, Side::Head), custom_definitions(&candidates, Side::Base));
     let projects: BTreeMap<String, Project> = discovered
@@ -81,10 +89,10 @@ pub(super) fn plan(discovered: &Discovered, sources: &Sources<'_>, live: &LiveSt
         .collect();
     let as_values = |manifests: &'_ [Arc<Manifest>]| manifests.iter().map(|manifest| Arc::clone(&manifest.object)).collect::<Vec<_>>();
     let (head_values, base_values) = (as_values(&head_definitions), as_values(&base_definitions));
-    let head = World::new(live, projects, &head_values.iter().map(|value| &**value).collect::<Vec<_>>());
-    let base = World::new(live, BTreeMap::new(), &base_values.iter().map(|value| &**value).collect::<Vec<_>>());
+    let head = World::new(live, projects, &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
+    let base = World::new(live, BTreeMap::new(), &base_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
     let mut planned = Planned::default();
-    let results: Vec<One> = candidates.par_iter().map(|candidate| plan_one(candidate, &head, &base, live, all)).collect();
+    let results: Vec<One> = candidates.par_iter().map(|candidate| plan_one(candidate, &head, &base, sources, all)).collect();
     let mut plans: BTreeMap<AppId, SyncPlan> = BTreeMap::new();
     for one in results {
         planned.unjudged.extend(one.unjudged);
@@ -168,8 +176,8 @@ struct One {
     duplicate_keys: Vec<DuplicateKey>,
 }
 
-fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &World<'_>, live: &LiveState, all: bool) -> One {
-    let entry = candidate.entry;
+fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &World<'_>, sources: &Sources<'_>, all: bool) -> One {
+    let (entry, live) = (candidate.entry, head_world.live);
     let Some(head) = &candidate.head else { return One::default() };
     let affected = is_affected(candidate);
     if !affected && !all {
@@ -191,6 +199,7 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
         rendered: head.manifests(),
         rendered_at_base,
         previous_server: previous_server(candidate, head_world),
+        revision: revision(&head.application, sources),
     };
     let mut one = One::default();
     let mut plan = match &head.render {
@@ -209,7 +218,7 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
         Render::NotTracked(revision) => not_tracked(&input, head_world, revision),
         Render::Unjudged(what, why) => {
             one.unjudged.push(Unjudged { application: Some(id), what: what.clone(), why: why.clone() });
-            let mode = if input.application.automated().is_some() { SyncMode::Automated } else { SyncMode::Manual };
+            let mode = planned_mode(&input.application, live);
             let server = head_world.server(&input.application.spec.destination).unwrap_or_default();
             let mut plan = application::stopped(&input, server, head_world, mode, why.clone(), Vec::new());
             (plan.change, plan.affected) = (app_change(entry), affected);
@@ -232,6 +241,7 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
             // The same slice: base is its own base.
             rendered_at_base: base.manifests(),
             previous_server: None,
+            revision: Revision::New,
         };
         application::plan(&input, base_world)
     });
@@ -291,12 +301,25 @@ fn previous_server(candidate: &Candidate<'_>, world: &World<'_>) -> Option<Arc<s
 
 /// The plan of an Application whose source does not follow the base branch: nothing of the change reaches it.
 fn not_tracked(input: &Input<'_>, world: &World<'_>, revision: &str) -> SyncPlan {
-    let mode = if input.application.automated().is_some() { SyncMode::Automated } else { SyncMode::Manual };
+    let mode = planned_mode(&input.application, world.live);
     let reason = format!("the Application tracks {revision}, so this change does not reach it");
     let key = ResourceKey::new(GROUP, "Application", &input.application.id.namespace, &input.application.id.name);
     let condition = Condition { kind: "RevisionNotTracked", message: reason.clone(), key: Some(key), origin: input.origin.clone() };
     let server = world.server(&input.application.spec.destination).unwrap_or_default();
     application::stopped(input, server, world, mode, reason, vec![condition])
+}
+
+/// How an Application is synced where nothing more is known.
+fn planned_mode(application: &Application, live: &LiveState) -> SyncMode {
+    if application.automated_in(live.settings().version()).is_some() { SyncMode::Automated } else { SyncMode::Manual }
+}
+
+/// Whether the head is the commit that the Application's last sync was to.
+fn revision(application: &Application, sources: &Sources<'_>) -> Revision {
+    let result = application.object.pointer("/status/operationState/syncResult").unwrap_or(&Value::Null);
+    let several = result.get("revisions").and_then(Value::as_array).into_iter().flatten();
+    let mut synced = several.chain(result.get("revision")).filter_map(Value::as_str);
+    if synced.any(|revision| revision == sources.revisions.head_name) { Revision::Synced } else { Revision::New }
 }
 
 fn failure(id: &str, application: &Application, error: &RenderError, introduced: bool, world: &World<'_>) -> RenderFailure {
@@ -387,8 +410,14 @@ fn same_target(before: &Change, after: &Change) -> bool {
 /// What base rendered, under the keys that it had in the cluster.
 fn base_targets(candidate: &Candidate<'_>, world: &World<'_>) -> HashMap<ResourceKey, Arc<Manifest>> {
     let Some(base) = candidate.base.as_ref().filter(|base| base.rendered().is_some()) else { return HashMap::new() };
-    let input =
-        Input { application: Arc::clone(&base.application), origin: None, rendered: &[], rendered_at_base: &[], previous_server: None };
+    let input = Input {
+        application: Arc::clone(&base.application),
+        origin: None,
+        rendered: &[],
+        rendered_at_base: &[],
+        previous_server: None,
+        revision: Revision::New,
+    };
     let server = world.server(&base.application.spec.destination).unwrap_or_default();
     let targets = application::normalised(&input, base.manifests(), world, &server);
     targets.manifests.into_iter().map(|manifest| (manifest.key.clone(), manifest)).collect()
@@ -465,7 +494,14 @@ pub(super) fn assumed_objects(
 ) -> Vec<AssumedObject> {
     let Render::Done(rendered) = sources.render(application, Side::Base) else { return Vec::new() };
     let Ok(server) = world.server(&application.spec.destination) else { return Vec::new() };
-    let input = Input { application: Arc::clone(application), origin: None, rendered: &[], rendered_at_base: &[], previous_server: None };
+    let input = Input {
+        application: Arc::clone(application),
+        origin: None,
+        rendered: &[],
+        rendered_at_base: &[],
+        previous_server: None,
+        revision: Revision::New,
+    };
     let instance: Arc<str> = application.id.instance(&world.live.settings().namespace).into();
     let targets = application::normalised(&input, &rendered.manifests, world, &server);
     let applied = targets.manifests.iter().filter(|target| !hook::is_hook(&target.object) && !hook::is_skipped(&target.object));

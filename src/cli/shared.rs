@@ -30,6 +30,9 @@ pub(super) struct SharedArgs {
     /// Report a snapshot that is older than this, for example 90m, 24h or 7d
     #[arg(long, value_name = "DUR", default_value = "24h", value_parser = duration, help_heading = "Input")]
     pub(super) max_snapshot_age: i64,
+    /// Take it to be this time, for example 2026-11-30T18:00:00Z, for sync windows and the age of snapshots [default: now]
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "Input")]
+    pub(super) now: Option<jiff::Timestamp>,
     /// A URL under which Applications know this repository, besides its remotes' (repeatable)
     #[arg(long, value_name = "URL", help_heading = "Input")]
     pub(super) repo_url: Vec<String>,
@@ -129,6 +132,7 @@ impl SharedArgs {
             max_snapshot_age: self.max_snapshot_age,
             repo_urls: self.repo_url.clone(),
             applications: self.app.clone(),
+            now: self.now.unwrap_or_else(jiff::Timestamp::now),
             all: self.all,
             offline: self.offline,
             programs: Programs::from_environment(),
@@ -150,6 +154,10 @@ fn duration(text: &str) -> Result<i64, String> {
     let number: i64 =
         text.trim_end_matches(unit).parse().map_err(|_| "a duration is a whole number and a unit, for example 24h".to_owned())?;
     number.checked_mul(seconds).filter(|seconds| *seconds >= 0).ok_or_else(|| "the duration is out of range".to_owned())
+}
+
+fn time(text: &str) -> Result<jiff::Timestamp, String> {
+    text.parse().map_err(|_| "a time in RFC 3339 is needed, for example 2026-11-30T18:00:00Z".to_owned())
 }
 
 fn report_target(text: &str) -> Result<(Format, PathBuf), String> {

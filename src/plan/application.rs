@@ -2,9 +2,11 @@
 //!
 //! Takes the Application as it will be, what Git renders for it, and the shared [`World`]; hands on its [`SyncPlan`].
 
+mod namespace;
 mod refusal;
 mod row;
 mod rows;
+mod window;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -14,8 +16,9 @@ use serde_json::Value;
 
 use self::refusal::{COMPARISON_ERROR, SYNC_REFUSED};
 use self::row::Row;
+use super::attempt::{self, Revision};
 use super::change::{Action, AppChange, Basis, Change, Condition, NOT_JUDGED, Phase, SERVER_SIDE_DIFF, SyncDecision, SyncMode, SyncPlan};
-use super::decision::{self, Status};
+use super::decision::{self, Decision, Standing, Status};
 use super::diff::{self, IgnoreRules, Method, ObjectDiff};
 use super::failure::{Apply, ApplyStrategy};
 use super::pairing::{self, Pair};
@@ -24,14 +27,14 @@ use super::reason::Reason;
 use super::redaction;
 use super::removal::{self, Operation};
 use super::targets::{self, Frame, Targets};
-use super::tasks::{self, Effect, End, Step, Task};
+use super::tasks::{self, Course, Effect, End, Step, Task};
 use super::waits::{self, Wait, WaitKind};
 use super::world::World;
 use crate::argocd::hook::{self, HookType};
-use crate::argocd::names::HOOK;
+use crate::argocd::names::SKIP_RECONCILE;
 use crate::argocd::options;
 use crate::argocd::{Application, Settings, Source};
-use crate::manifest::{Manifest, Origin, ResourceKey, annotation, key::version_of};
+use crate::manifest::{Manifest, Origin, ResourceKey, key::version_of};
 use crate::snapshot::LiveObject;
 
 /// What is known about one Application.
@@ -46,10 +49,16 @@ pub struct Input<'a> {
     pub rendered_at_base: &'a [Arc<Manifest>],
     /// Server of the cluster it was deployed to so far, if that is another one.
     pub previous_server: Option<Arc<str>>,
+    /// Whether the wanted revision holds anything that the last sync did not.
+    pub revision: Revision,
 }
 
 /// Plans the sync of one Application.
 pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
+    if let Some(problem) = left_alone(&input.application) {
+        let server = world.server(&input.application.spec.destination).unwrap_or_default();
+        return refused(input, server, world, problem, SYNC_REFUSED, Vec::new());
+    }
     if let Some(problem) = incomplete_source(&input.application) {
         return refused(input, "".into(), world, problem, SYNC_REFUSED, Vec::new());
     }
@@ -67,6 +76,17 @@ pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
     }
     let base = base_targets(input, &targets, world, &server);
     Planner { input, world, server, targets, base, ignore: world.ignore_rules(&input.application) }.plan()
+}
+
+/// Why the controller does not look at the Application.
+///
+/// Source: Argo CD `controller/appcontroller.go:canProcessApp` and `autoSync`.
+fn left_alone(application: &Application) -> Option<String> {
+    if application.is_skipped() {
+        return Some(format!("annotation {SKIP_RECONCILE} is set, so Argo CD leaves the Application alone"));
+    }
+    let deleted = application.object.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null());
+    deleted.then(|| "the Application is being deleted, so Argo CD starts no sync".to_owned())
 }
 
 /// What a source lacks, so that Argo CD compares nothing.
@@ -108,7 +128,7 @@ pub fn stopped(
     reason: String,
     conditions: Vec<Condition>,
 ) -> SyncPlan {
-    let automated = input.application.automated();
+    let automated = input.application.automated_in(world.live.settings().version());
     SyncPlan {
         application: Arc::clone(&input.application),
         origin: input.origin.clone(),
@@ -157,13 +177,6 @@ struct Planner<'a> {
     ignore: Result<IgnoreRules, String>,
 }
 
-/// What decides whether ignored fields are written.
-struct Writing<'a> {
-    rules: &'a IgnoreRules,
-    /// A sync runs because something differs.
-    writes: bool,
-}
-
 /// A hook with the phases in which it runs; none for an unknown type.
 type Hook = (Arc<Manifest>, Vec<Phase>);
 
@@ -171,8 +184,32 @@ type Hook = (Arc<Manifest>, Vec<Phase>);
 struct Compared {
     pair: Pair,
     diff: Option<ObjectDiff>,
+    standing: Standing,
     /// Why Argo CD cannot compare it.
     problem: Option<String>,
+}
+
+/// The targets of an Application by what becomes of them.
+struct Split {
+    /// Hooks with their phases (none for an unknown type).
+    hooks: Vec<Hook>,
+    /// Targets that the sync applies.
+    plain: Vec<Arc<Manifest>>,
+    /// Hooks that run only when the Application is deleted.
+    on_deletion: Vec<Arc<Manifest>>,
+}
+
+impl Split {
+    /// The target under a key that is no plain object and has no phase in a sync.
+    fn without_phase(&self, key: &ResourceKey) -> Option<&Arc<Manifest>> {
+        let unknown = self.hooks.iter().filter(|(_, phases)| phases.is_empty()).map(|(hook, _)| hook);
+        unknown.chain(&self.on_deletion).find(|hook| hook.key == *key)
+    }
+
+    /// Whether a hook of this key runs in the sync.
+    fn runs(&self, key: &ResourceKey) -> bool {
+        self.hooks.iter().any(|(hook, phases)| !phases.is_empty() && hook.key == *key)
+    }
 }
 
 impl Planner<'_> {
@@ -192,14 +229,9 @@ impl Planner<'_> {
                 return refused(self.input, Arc::clone(&self.server), self.world, problem, COMPARISON_ERROR, conditions);
             }
         };
-        let (hooks, plain) = self.split_targets();
+        let split = self.split_targets();
         let instance = self.input.application.id.instance(&self.settings().namespace);
-        let permitted = |object: &LiveObject| permission::live_object(&self.input.application, self.world, &self.server, object);
-        let compared: Vec<Compared> = pairing::pair(&plain, self.world.live, &self.server, &instance, &permitted)
-            .into_iter()
-            .filter(|pair| !hooks.iter().any(|(hook, _)| pair.target.is_none() && hook.key == pair.key))
-            .map(|pair| self.compare(pair, &rules))
-            .collect();
+        let compared = self.compared(&split, &instance, &rules);
         let mut conditions = std::mem::take(&mut self.targets.conditions);
         conditions.extend(self.approximations(&compared, &rules));
         conditions.extend(self.shared_resources(&compared, &instance));
@@ -208,25 +240,34 @@ impl Planner<'_> {
             conditions.extend(errors);
             return stopped(self.input, Arc::clone(&self.server), self.world, SyncMode::Refused, reason, conditions);
         }
-        let status = self.status(&compared);
-        let automated = self.input.application.automated();
-        let mut sync = decision::decide(automated, &status);
-        if sync.mode == SyncMode::Refused {
+        let mut status = Status { namespace_metadata_changed: self.namespace_metadata_changed(), ..Status::default() };
+        compared.iter().for_each(|compared| status.count(compared.standing));
+        let version = self.settings().version();
+        let automated = self.input.application.automated_in(version);
+        let attempt = attempt::of(&self.input.application, self.input.revision, version, self.world.now);
+        let Decision { mut sync, partial, condition } = decision::decide(automated, &status, &attempt);
+        if let Some(kind) = condition {
             let message = sync.reason.clone();
-            conditions.push(Condition { kind: "WouldPruneEverything", message, key: None, origin: self.input.origin.clone() });
+            conditions.push(Condition { kind, message, key: None, origin: self.input.origin.clone() });
         }
-        if sync.mode != SyncMode::Refused && (sync.starts || automated.is_none()) {
-            let refusals = self.refusals(&compared, &hooks, &conditions);
+        let runs = sync.starts || sync.mode == SyncMode::Manual;
+        if runs {
+            let hooks = if partial { &[][..] } else { &split.hooks[..] };
+            let refusals = self.refusals(&compared, hooks, &conditions);
             if let Some(reason) = first_of(&refusals) {
                 conditions.extend(refusals);
                 sync = SyncDecision { mode: SyncMode::Refused, starts: false, reason, ..sync };
             }
         }
+        sync = self.after_windows(sync);
         // A person syncs an Application that shows a difference.
         let writes = sync.starts || (sync.mode == SyncMode::Manual && status.is_out_of_sync());
         let changes = match sync.mode {
             SyncMode::Refused => Vec::new(),
-            _ => self.changes(compared, &hooks, &sync, &Writing { rules: &rules, writes }, &mut conditions),
+            _ => {
+                let namespace = if runs { self.namespace_of_sync(&compared, &rules) } else { None };
+                self.changes(compared, &split, namespace, &Run { sync: &sync, partial, writes, rules: &rules }, &mut conditions)
+            }
         };
         SyncPlan {
             application: Arc::clone(&self.input.application),
@@ -241,30 +282,41 @@ impl Planner<'_> {
         }
     }
 
-    /// Hooks with their phases (none for an unknown type), and plain targets. Hooks of the Application's deletion are left out.
-    fn split_targets(&self) -> (Vec<Hook>, Vec<Arc<Manifest>>) {
-        let mut hooks = Vec::new();
-        let mut plain = Vec::new();
+    fn split_targets(&self) -> Split {
+        let mut split = Split { hooks: Vec::new(), plain: Vec::new(), on_deletion: Vec::new() };
         for target in &self.targets.manifests {
             if !hook::is_hook(&target.object) {
-                plain.push(Arc::clone(target));
+                split.plain.push(Arc::clone(target));
                 continue;
             }
             let phases: Vec<Phase> = hook::hook_types(&target.object).into_iter().filter_map(phase_of).collect();
-            if phases.is_empty() && !hook::deletion_hooks(&target.object).is_empty() {
-                continue;
+            if phases.is_empty() && hook::runs_on_deletion(&target.object, self.settings().version()) {
+                split.on_deletion.push(Arc::clone(target));
+            } else {
+                split.hooks.push((Arc::clone(target), phases));
             }
-            hooks.push((Arc::clone(target), phases));
         }
-        (hooks, plain)
+        split
+    }
+
+    /// The pairs of targets and live objects, each with what the comparison says.
+    fn compared(&self, split: &Split, instance: &str, rules: &IgnoreRules) -> Vec<Compared> {
+        let permitted = |object: &LiveObject| permission::live_object(&self.input.application, self.world, &self.server, object);
+        let frame = pairing::Frame { live: self.world.live, server: &self.server, instance, permitted: &permitted };
+        let hooks: Vec<&ResourceKey> = split.hooks.iter().map(|(hook, _)| hook).chain(&split.on_deletion).map(|hook| &hook.key).collect();
+        let mut pairs = pairing::pair(&split.plain, &hooks, &frame);
+        self.keep_managed_namespace(&mut pairs);
+        pairs.into_iter().map(|pair| self.compare(pair, rules)).collect()
     }
 
     fn compare(&self, pair: Pair, rules: &IgnoreRules) -> Compared {
-        let (Some(target), Some(live)) = (&pair.target, &pair.live) else { return Compared { pair, diff: None, problem: None } };
-        let known = self.known(target, live);
-        let diff = Some(diff::diff(&target.object, &known, &self.world.diff_context(rules, self.method(&target.object))));
-        let problem = self.incomparable(&pair, diff.as_ref(), &known);
-        Compared { diff, problem, pair }
+        let (mut diff, mut problem) = (None, None);
+        if let (Some(target), Some(live)) = (&pair.target, &pair.live) {
+            let known = self.known(target, live);
+            diff = Some(diff::diff(&target.object, &known, &self.world.diff_context(rules, self.method(&target.object))));
+            problem = self.incomparable(&pair, diff.as_ref(), &known);
+        }
+        Compared { standing: self.standing(&pair, diff.as_ref()), diff, problem, pair }
     }
 
     /// What presync does not compare exactly as Argo CD does.
@@ -324,27 +376,16 @@ impl Planner<'_> {
         pairing::is_self_referenced(live, self.settings().tracking.method)
     }
 
-    /// Source: Argo CD `controller/state.go:CompareAppState`, the loop over managed resources.
-    fn status(&self, compared: &[Compared]) -> Status {
-        let mut status = Status::default();
-        for Compared { pair, diff, .. } in compared {
-            match (&pair.target, &pair.live) {
-                (Some(target), _) if hook::is_skipped(&target.object) => status.without += 1,
-                (Some(_), None) => status.out_of_sync += 1,
-                (Some(_), Some(_)) if diff.as_ref().is_some_and(|diff| diff.modified) => status.out_of_sync += 1,
-                (Some(_), Some(_)) => status.in_sync += 1,
-                (None, Some(live)) if !self.self_referenced(live) => status.without += 1,
-                (None, Some(live)) if hook::is_hook(live.object()) => status.hooks_left += 1,
-                (None, Some(live)) => {
-                    status.extraneous += 1;
-                    if options::object_compares(live.object(), "IgnoreExtraneous") {
-                        status.extraneous_ignored += 1;
-                    }
-                }
-                (None, None) => {}
-            }
+    fn standing(&self, pair: &Pair, diff: Option<&ObjectDiff>) -> Standing {
+        match (&pair.target, &pair.live) {
+            (Some(target), _) if hook::is_skipped(&target.object) => Standing::Without,
+            (Some(_), Some(_)) if diff.is_some_and(|diff| !diff.modified) => Standing::Synced,
+            (Some(_), _) => Standing::OutOfSync,
+            (None, Some(live)) if !self.self_referenced(live) => Standing::Without,
+            (None, Some(live)) if hook::is_hook(live.object()) => Standing::HookLeft,
+            (None, Some(live)) => Standing::Extraneous { ignored: options::object_compares(live.object(), "IgnoreExtraneous") },
+            (None, None) => Standing::Without,
         }
-        status
     }
 
     fn shared_resources(&self, compared: &[Compared], instance: &str) -> Vec<Condition> {
@@ -383,63 +424,73 @@ impl Planner<'_> {
     fn changes(
         &self,
         compared: Vec<Compared>,
-        hooks: &[Hook],
-        sync: &SyncDecision,
-        writing: &Writing<'_>,
+        split: &Split,
+        namespace: Option<Row>,
+        run: &Run<'_>,
         conditions: &mut Vec<Condition>,
     ) -> Vec<Change> {
-        let mut rows: Vec<Row> = Vec::with_capacity(compared.len() + hooks.len());
+        let mut rows: Vec<Row> = Vec::with_capacity(compared.len() + split.hooks.len());
         let mut aside: Vec<Row> = Vec::new();
-        let runs = sync.starts || sync.mode == SyncMode::Manual;
         let operation = Operation {
-            prune: sync.prune && sync.mode == SyncMode::Automated,
-            automated: sync.mode == SyncMode::Automated,
-            starts: sync.starts,
+            prune: run.sync.prune && run.is_automated(),
+            automated: run.is_automated(),
+            starts: run.sync.starts,
             options: self.options(),
             version: self.settings().version(),
         };
+        let mut removed: HashSet<ResourceKey> = HashSet::new();
+        // A partial sync names its objects without their namespaces.
+        let name = |key: &ResourceKey| (Arc::clone(&key.group), Arc::clone(&key.kind), Arc::clone(&key.name));
+        let healed: HashSet<_> = compared.iter().filter(|one| one.standing != Standing::Synced).map(|one| name(&one.pair.key)).collect();
         for Compared { pair, diff, .. } in compared {
+            let taken_in = !run.partial || healed.contains(&name(&pair.key));
             match (&pair.target, &pair.live) {
                 (Some(target), _) if hook::is_skipped(&target.object) => {
                     aside.push(Row::new(&pair, Action::Skip, Reason::Skipped));
                 }
-                (Some(_), _) => rows.push(self.applied(&pair, diff, writing, runs)),
-                (None, Some(live)) if self.self_referenced(live) && removal::is_prunable(live.object()) => {
+                (Some(_), _) if taken_in => rows.push(self.applied(&pair, diff, run)),
+                (Some(_), _) => rows.push(Row::new(&pair, Action::None, Reason::InSync)),
+                // The hook deletes the object that is there under its name, or is applied over it.
+                (None, _) if run.happens() && !run.partial && split.runs(&pair.key) => {}
+                (None, Some(live)) if taken_in && self.self_referenced(live) && removal::is_prunable(live.object()) => {
                     let (action, reason) = removal::of_removed(live.object(), operation);
-                    rows.push(Row::new(&pair, action, reason));
+                    removed.insert(pair.key.clone());
+                    rows.push(match split.without_phase(&pair.key) {
+                        Some(hook) => Row::of_hook_without_phase(&pair, hook, action, reason),
+                        None => Row::new(&pair, action, reason),
+                    });
                 }
                 (None, _) => {}
             }
         }
-        for (hook, phases) in hooks {
+        for (hook, phases) in &split.hooks {
             let live = self.world.live.get(&self.server, &hook.key).cloned();
             let pair = Pair { key: hook.key.clone(), target: Some(Arc::clone(hook)), live };
-            if phases.is_empty() {
-                let value = annotation(&hook.object, HOOK).or_else(|| annotation(&hook.object, "helm.sh/hook")).unwrap_or_default();
-                aside.push(Row::new(&pair, Action::Skip, Reason::UnknownHook { value: value.to_owned() }));
-            } else if runs {
-                rows.extend(phases.iter().map(|&phase| self.hook_row(&pair, phase)));
+            if !phases.is_empty() {
+                if run.happens() && !run.partial {
+                    rows.extend(phases.iter().map(|&phase| self.hook_row(&pair, phase)));
+                }
+            } else if !removed.contains(&hook.key) {
+                aside.push(Row::new(&pair, Action::Skip, Reason::UnknownHook { value: row::hook_value(hook).to_owned() }));
             }
         }
-        if runs {
-            rows.extend(self.created_namespace());
-        }
+        rows.extend(namespace);
         self.walk(rows, aside, conditions)
     }
 
     /// Puts the rows into the order of the sync and says what is not reached.
     fn walk(&self, rows: Vec<Row>, aside: Vec<Row>, conditions: &mut Vec<Condition>) -> Vec<Change> {
         let tasks: Vec<Task> = rows.iter().map(|row| row.task(&self.input.application.spec.destination.namespace)).collect();
-        let prune_last = self.options().has("PruneLast=true");
+        let course = Course { prune_last: self.options().has("PruneLast=true"), first: self.created_first(&tasks) };
         let plain = |index: usize| rows.get(index).map_or(Effect::Done, Row::effect);
-        let (undisturbed, _) = tasks::walk(&tasks, prune_last, &plain);
+        let (undisturbed, _) = tasks::walk(&tasks, course, &plain);
         let waits = waits::foresee(&tasks, &undisturbed, self.world.live, &self.server);
         let stuck: HashMap<usize, &Wait> = waits.iter().map(|wait| (wait.task, wait)).collect();
         let effect = |index: usize| match plain(index) {
             Effect::Done if stuck.contains_key(&index) => Effect::Stuck,
             other => other,
         };
-        let (steps, end) = tasks::walk(&tasks, prune_last, &effect);
+        let (steps, end) = tasks::walk(&tasks, course, &effect);
         if end == End::Stuck {
             conditions.extend(steps.iter().filter(|step| step.reached).filter_map(|step| Some(hang(&tasks, stuck.get(&step.task)?))));
         }
@@ -488,6 +539,27 @@ impl Planner<'_> {
             }
         }
         rows.into_iter().enumerate().map(|(index, row)| row.change(order + index + 1, Phase::Sync, 0, true)).collect()
+    }
+}
+
+/// The sync that the changes are of.
+struct Run<'a> {
+    sync: &'a SyncDecision,
+    /// Self-heal of what is out of sync alone.
+    partial: bool,
+    /// Something differs, so that what the comparison does not see is written along.
+    writes: bool,
+    rules: &'a IgnoreRules,
+}
+
+impl Run<'_> {
+    /// Whether the sync runs: by itself, now or when a window lets it, or when a person starts it.
+    fn happens(&self) -> bool {
+        self.sync.starts || self.sync.mode == SyncMode::Manual
+    }
+
+    fn is_automated(&self) -> bool {
+        matches!(self.sync.mode, SyncMode::Automated | SyncMode::Blocked)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What an Application's project permits.
 
 use super::world::World;
-use crate::argocd::Application;
+use crate::argocd::{Application, Project};
 use crate::manifest::ResourceKey;
 use crate::snapshot::{LiveObject, Scope};
 
@@ -21,7 +21,7 @@ pub fn application(application: &Application, world: &World<'_>, server: &str) -
         return Some(format!("project {name} does not permit the repository {}", source.repo_url));
     }
     let namespace = &application.spec.destination.namespace;
-    (!project.permits_destination(server, &world.cluster_name(server), namespace))
+    (!destination(project, world, server, namespace))
         .then(|| format!("project {name} does not permit the destination {server} namespace {namespace}"))
 }
 
@@ -62,7 +62,7 @@ pub fn object(application: &Application, world: &World<'_>, server: &str, key: &
     if !project.permits_kind(&key.group, &key.kind, &key.name, namespaced) {
         return Some(format!("project {} does not permit {}", project.name, key.named()));
     }
-    (namespaced && !project.permits_destination(server, &world.cluster_name(server), &key.namespace))
+    (namespaced && !destination(project, world, server, &key.namespace))
         .then(|| format!("project {} does not permit the namespace of {}", project.name, key.named()))
 }
 
@@ -74,5 +74,13 @@ pub fn live_object(application: &Application, world: &World<'_>, server: &str, o
     let key = &object.key;
     let namespaced = !key.namespace.is_empty();
     project.permits_kind(&key.group, &key.kind, &key.name, namespaced)
-        && (!namespaced || project.permits_destination(server, &world.cluster_name(server), &key.namespace))
+        && (!namespaced || destination(project, world, server, &key.namespace))
+}
+
+/// Whether the project permits a namespace of a cluster.
+///
+/// Source: Argo CD `pkg/apis/application/v1alpha1/app_project_types.go:IsDestinationPermitted`.
+fn destination(project: &Project, world: &World<'_>, server: &str, namespace: &str) -> bool {
+    project.permits_destination(server, &world.cluster_name(server), namespace)
+        && (!project.permits_only_its_own_clusters() || world.is_cluster_of_project(server, &project.name))
 }

@@ -58,6 +58,11 @@ pub enum Reason {
         /// The sync runs by itself.
         automated: bool,
     },
+    /// Git has it only as a hook that no sync runs, so it counts as removed, and prune is on.
+    OnlyAHookInGit {
+        /// The hook annotation's value.
+        value: String,
+    },
     /// Left Git, and prune is off.
     PruneOff,
     /// Left Git, and the sync is manual, which prunes only on request.
@@ -93,6 +98,8 @@ pub enum Reason {
     AutoCreatedNamespace,
     /// A namespace that the sync makes because of `CreateNamespace=true`.
     CreateNamespace,
+    /// `managedNamespaceMetadata` differs from the live namespace.
+    NamespaceMetadata,
 }
 
 impl fmt::Display for Reason {
@@ -116,6 +123,9 @@ impl fmt::Display for Reason {
             Self::Fails { message, .. } => f.write_str(message),
             Self::RemovedFromGit { automated: true } => write!(f, "removed from Git; automated prune is on"),
             Self::RemovedFromGit { automated: false } => write!(f, "removed from Git; pruned by the sync"),
+            Self::OnlyAHookInGit { value } => {
+                write!(f, "Git has it only as a hook that no sync runs (`{value}`), so it counts as removed and is pruned")
+            }
             Self::PruneOff => write!(f, "removed from Git; prune is off"),
             Self::ManualSync => write!(f, "removed from Git; a manual sync prunes only on request"),
             Self::NoSyncStarts => write!(f, "removed from Git; no sync starts because of it, but the next one deletes it"),
@@ -135,6 +145,7 @@ impl fmt::Display for Reason {
             Self::NotPermitted => write!(f, "the Application's project no longer permits it; it stays, unmanaged"),
             Self::AutoCreatedNamespace => write!(f, "made by CreateNamespace=true; nothing tracks it, so it stays"),
             Self::CreateNamespace => write!(f, "CreateNamespace=true"),
+            Self::NamespaceMetadata => write!(f, "managedNamespaceMetadata differs, and every sync writes it"),
         }
     }
 }

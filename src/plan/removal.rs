@@ -100,42 +100,42 @@ mod tests {
     }
 
     #[test]
-    fn scenario_16_prune_off_leaves_it_whatever_its_options() {
+    fn s9_16_prune_off_leaves_it_whatever_its_options() {
         assert_eq!(action(&live("Prune=false"), false, &[], "3.5"), Action::Leftover);
         assert_eq!(action(&live(""), false, &[], "3.5"), Action::Leftover);
     }
 
     #[test]
-    fn scenario_17_prune_false_on_the_live_object_retains_it() {
+    fn s9_17_prune_false_on_the_live_object_retains_it() {
         assert_eq!(action(&live("Prune=false"), true, &[], "3.5"), Action::Retain);
     }
 
     #[test]
-    fn scenario_18_prune_false_on_the_application_counts_from_3_4() {
+    fn s9_18_prune_false_on_the_application_counts_from_3_4() {
         assert_eq!(action(&live(""), true, &["Prune=false"], "3.4"), Action::Retain);
         assert_eq!(action(&live(""), true, &["Prune=false"], "3.3"), Action::Prune);
     }
 
     #[test]
-    fn scenario_19_the_live_object_wins_over_the_application() {
+    fn s9_19_the_live_object_wins_over_the_application() {
         assert_eq!(action(&live("Prune=true"), true, &["Prune=false"], "3.5"), Action::Prune);
     }
 
     #[test]
-    fn scenario_20_and_75_confirmation_waits_even_with_prune_off() {
+    fn s9_20_and_75_confirmation_waits_even_with_prune_off() {
         assert_eq!(action(&live("Prune=confirm"), true, &[], "3.5"), Action::Confirm);
         assert_eq!(action(&live("Prune=confirm"), false, &[], "3.5"), Action::Confirm);
     }
 
     #[test]
-    fn scenario_25_and_26_hooks_and_skipped_objects_are_never_pruned() {
+    fn s9_25_and_26_hooks_and_skipped_objects_are_never_pruned() {
         assert!(!is_prunable(&json!({"metadata": {"annotations": {"argocd.argoproj.io/hook": "PreSync"}}})));
         assert!(!is_prunable(&json!({"metadata": {"annotations": {"argocd.argoproj.io/hook": "Skip"}}})));
         assert!(is_prunable(&json!({"metadata": {"annotations": {"helm.sh/hook": "crd-install"}}})));
     }
 
     #[test]
-    fn scenario_27_and_65_keep_and_delete_false_count_only_on_deletion() {
+    fn s9_27_and_65_keep_and_delete_false_count_only_on_deletion() {
         let keep = json!({"kind": "Pod", "metadata": {"name": "p", "annotations": {HELM_RESOURCE_POLICY: "keep"}}});
         assert_eq!(action(&keep, true, &[], "3.5"), Action::Prune);
         let version = Version::ASSUMED;
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_79_confirm_on_either_option_makes_the_deletion_wait() {
+    fn s9_79_confirm_on_either_option_makes_the_deletion_wait() {
         let none = SyncOptions::default();
         let version = Version::ASSUMED;
         assert!(deletion_needs_approval(&live("Delete=confirm"), &none, version));

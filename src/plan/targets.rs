@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_12_an_object_with_and_without_the_destination_namespace_is_one_and_the_last_wins() {
+    fn s9_12_an_object_with_and_without_the_destination_namespace_is_one_and_the_last_wins() {
         let targets = normalised(vec![
             json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "my-pod"}, "spec": 1}),
             json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "my-pod", "namespace": "kube-system"}}),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_14_an_excluded_kind_is_dropped_with_a_remark() {
+    fn s9_14_an_excluded_kind_is_dropped_with_a_remark() {
         let targets = normalised(vec![json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "l"}})]);
         assert!(targets.manifests.is_empty());
         assert_eq!(targets.conditions[0].kind, "ExcludedResourceWarning");

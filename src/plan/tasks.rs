@@ -84,23 +84,45 @@ pub enum End {
     Waits,
 }
 
+/// What steers a walk besides the tasks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Course {
+    /// `PruneLast=true` on the Application.
+    pub prune_last: bool,
+    /// A task that is done before all others, whatever its phase and wave: it makes the missing destination namespace.
+    pub first: Option<usize>,
+}
+
 /// Walks the tasks as Argo CD does and says in which order they happen and which are not reached.
 ///
 /// `effect` says what running a task does. Tasks of the phase `SyncFail` only run after a failure.
 ///
 /// Source: Argo CD `gitops-engine/pkg/sync/sync_context.go:Sync`, `getSyncTasks`, `runTasks` and `sync_tasks.go`.
-pub fn walk(tasks: &[Task], prune_last: bool, effect: &dyn Fn(usize) -> Effect) -> (Vec<Step>, End) {
+pub fn walk(tasks: &[Task], course: Course, effect: &dyn Fn(usize) -> Effect) -> (Vec<Step>, End) {
+    let Course { prune_last, first } = course;
     let mut steps = Vec::with_capacity(tasks.len());
     let (fail_hooks, normal): (Vec<usize>, Vec<usize>) = (0..tasks.len()).partition(|&index| tasks[index].phase == Phase::SyncFail);
     // Prunes that were skipped stay live, so they keep taking part in the mirroring; pruned ones do not.
     let mut present = normal;
     let mut finished = vec![false; tasks.len()];
     let mut end = End::Succeeded;
+    let mut first = first;
     loop {
         let planned = order(tasks, &present, prune_last);
         let multi_step = planned.first().zip(planned.last()).is_some_and(|(first, last)| (first.1, first.2) != (last.1, last.2));
         let mut pending = planned.iter().filter(|(index, ..)| !finished[*index]);
         let Some(&(_, phase, wave)) = pending.next() else { break };
+        if let Some(&(task, phase, wave)) = first.take().and_then(|first| planned.iter().find(|(index, ..)| *index == first)) {
+            finished[task] = true;
+            steps.push(Step { task, phase, wave, reached: true });
+            if effect(task) == Effect::Failed {
+                end = End::Failed;
+                let rest = planned.iter().filter(|(index, ..)| !finished[*index]);
+                steps.extend(rest.map(|&(task, phase, wave)| Step { task, phase, wave, reached: false }));
+                break;
+            }
+            continue;
+        }
         let group: Vec<usize> = planned
             .iter()
             .filter(|&&(index, its_phase, its_wave)| !finished[index] && (its_phase, its_wave) == (phase, wave))
@@ -314,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_34_waves_of_prunes_are_mirrored() {
+    fn s9_34_waves_of_prunes_are_mirrored() {
         let tasks: Vec<_> = ["0", "1", "2", "3", "4"].iter().map(|wave| prune(&format!("p{wave}"), wave)).collect();
         let plan = planned(&tasks, false);
         for (name, wave) in [("p0", 4), ("p1", 3), ("p2", 2), ("p3", 1), ("p4", 0)] {
@@ -323,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_36_only_the_waves_of_prunes_are_swapped() {
+    fn s9_36_only_the_waves_of_prunes_are_swapped() {
         let tasks = [
             create("ns", "-1"),
             prune("pod1", "1"),
@@ -341,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_37_prune_last_comes_one_wave_after_the_last() {
+    fn s9_37_prune_last_comes_one_wave_after_the_last() {
         let plan = planned(&[create("c", "2"), prune("p1", "1"), prune("p7", "7")], true);
         assert_eq!((wave_of(&plan, "p1"), wave_of(&plan, "p7")), (8, 8));
         let plan = planned(&[create("c", "0"), prune("p", "0")], true);
@@ -349,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_38_prune_last_on_one_object_moves_that_one() {
+    fn s9_38_prune_last_on_one_object_moves_that_one() {
         let mut tasks = vec![create("ns", "0"), prune("pod1", "1"), prune("pod3", "3"), prune("pod4", "4")];
         tasks.push(task(Phase::Sync, object("Pod", "", "pod2", "2", "PruneLast=true"), true));
         let plan = planned(&tasks, false);
@@ -359,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_39_namespaces_move_before_the_hooks_that_live_in_them() {
+    fn s9_39_namespaces_move_before_the_hooks_that_live_in_them() {
         let tasks = [
             task(Phase::Sync, object("Namespace", "", "n1", "1", ""), false),
             task(Phase::Sync, object("Namespace", "", "n2", "2", ""), false),
@@ -371,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_42_kinds_are_ranked_within_a_wave_and_custom_kinds_come_last() {
+    fn s9_42_kinds_are_ranked_within_a_wave_and_custom_kinds_come_last() {
         let tasks: Vec<_> = ["Widget", "Deployment", "Ingress", "Service", "ConfigMap", "StatefulSet"]
             .iter()
             .map(|kind| task(Phase::Sync, object(kind, "", &kind.to_lowercase(), "0", ""), false))
@@ -383,7 +405,7 @@ mod tests {
     #[test]
     fn prunes_are_mirrored_again_at_every_step_over_those_that_remain() {
         let tasks = [create("s", "0"), prune("p4", "4"), create("c2", "2"), prune("p3", "3"), prune("p1", "1"), create("c5", "5")];
-        let (steps, end) = walk(&tasks, false, &|_| Effect::Done);
+        let (steps, end) = walk(&tasks, Course::default(), &|_| Effect::Done);
         let names: Vec<_> = steps.iter().map(|step| &*tasks[step.task].key.name).collect();
         assert_eq!(names, ["s", "p4", "p3", "p1", "c2", "c5"]);
         assert_eq!(end, End::Succeeded);
@@ -392,7 +414,7 @@ mod tests {
     #[test]
     fn a_failure_lets_its_wave_finish_and_nothing_after_it() {
         let tasks = [create("a", "0"), create("b", "0"), create("c", "1")];
-        let (steps, end) = walk(&tasks, false, &|index| if index == 0 { Effect::Failed } else { Effect::Done });
+        let (steps, end) = walk(&tasks, Course::default(), &|index| if index == 0 { Effect::Failed } else { Effect::Done });
         assert_eq!(steps.iter().map(|step| step.reached).collect::<Vec<_>>(), [true, true, false]);
         assert_eq!(end, End::Failed);
     }
@@ -400,7 +422,7 @@ mod tests {
     #[test]
     fn a_confirmation_holds_back_its_whole_step() {
         let tasks = [create("a", "0"), prune("p", "0"), create("b", "-1")];
-        let (steps, end) = walk(&tasks, false, &|index| if index == 1 { Effect::Waits } else { Effect::Done });
+        let (steps, end) = walk(&tasks, Course::default(), &|index| if index == 1 { Effect::Waits } else { Effect::Done });
         let reached: Vec<_> = steps.iter().map(|step| (&*tasks[step.task].key.name, step.reached)).collect();
         assert_eq!(reached, [("b", true), ("a", false), ("p", true)]);
         assert_eq!(end, End::Waits);
@@ -409,8 +431,22 @@ mod tests {
     #[test]
     fn what_never_gets_healthy_stops_only_a_sync_of_several_steps() {
         let single = [create("a", "0")];
-        assert_eq!(walk(&single, false, &|_| Effect::Stuck).1, End::Succeeded);
+        assert_eq!(walk(&single, Course::default(), &|_| Effect::Stuck).1, End::Succeeded);
         let several = [create("a", "0"), create("b", "1")];
-        assert_eq!(walk(&several, false, &|index| if index == 0 { Effect::Stuck } else { Effect::Done }).1, End::Stuck);
+        assert_eq!(walk(&several, Course::default(), &|index| if index == 0 { Effect::Stuck } else { Effect::Done }).1, End::Stuck);
+    }
+
+    #[test]
+    fn the_destination_namespace_is_made_before_waves_and_hooks() {
+        let namespace = task(Phase::Sync, object("Namespace", "", "shop", "3", ""), false);
+        let tasks = [create("a", "-1"), task(Phase::PreSync, object("Job", "", "hook", "0", ""), false), namespace];
+        let course = Course { first: Some(2), ..Course::default() };
+        let names =
+            |steps: &[Step]| steps.iter().map(|step| (tasks[step.task].key.name.to_string(), step.wave, step.reached)).collect::<Vec<_>>();
+        let (steps, _) = walk(&tasks, course, &|_| Effect::Done);
+        assert_eq!(names(&steps), [("shop".into(), 3, true), ("hook".into(), 0, true), ("a".into(), -1, true)]);
+        let (steps, end) = walk(&tasks, course, &|index| if index == 2 { Effect::Failed } else { Effect::Done });
+        assert_eq!(names(&steps), [("shop".into(), 3, true), ("hook".into(), 0, false), ("a".into(), -1, false)]);
+        assert_eq!(end, End::Failed);
     }
 }

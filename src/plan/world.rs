@@ -20,7 +20,9 @@ const SERVER_SIDE_DIFF: &str = "controller.diff.server.side";
 pub struct World<'a> {
     /// Live state.
     pub live: &'a LiveState,
-    /// AppProjects as they will be after the merge, by name.
+    /// When the merge happens; `None` where nobody says, and sync windows are then left out.
+    pub now: Option<jiff::Timestamp>,
+    /// AppProjects as they will be after the merge and with their global projects, by name.
     pub projects: BTreeMap<String, Project>,
     /// Whether an AppProject that is not in `projects` certainly does not exist.
     projects_complete: bool,
@@ -82,7 +84,8 @@ impl<'a> World<'a> {
         };
         Self {
             live,
-            projects: all,
+            now: None,
+            projects: Project::in_effect(&all, settings),
             projects_complete,
             defined_kinds,
             schemas: Schemas::with_crds(live_definitions.into_iter().chain(definitions.iter().copied())),
@@ -94,6 +97,19 @@ impl<'a> World<'a> {
             no_failures: failure::Context::default(),
             namespaces: servers.into_iter().map(|server| (Arc::clone(&server), namespaces_of(live, &server))).collect(),
         }
+    }
+
+    /// The world at a time, which decides over sync windows.
+    pub fn at(self, now: jiff::Timestamp) -> Self {
+        Self { now: Some(now), ..self }
+    }
+
+    /// Whether a destination is among the clusters that are registered for a project; what the snapshot does not show counts as one.
+    pub fn is_cluster_of_project(&self, server: &str, project: &str) -> bool {
+        let clusters = self.live.clusters();
+        let name = self.cluster_name(server);
+        let same = |cluster: &crate::snapshot::ClusterInfo| &*cluster.server == server || (!name.is_empty() && cluster.name == name);
+        !clusters.iter().any(|cluster| cluster.registered) || clusters.iter().any(|cluster| cluster.project == project && same(cluster))
     }
 
     /// The server URL of a destination.

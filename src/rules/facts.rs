@@ -115,7 +115,7 @@ pub(super) fn app_name(plan: &SyncPlan) -> String {
 /// When the sync happens, as a part of a sentence: `the next automatic sync of `orders``.
 pub(super) fn next_sync(plan: &SyncPlan) -> String {
     match plan.sync.mode {
-        SyncMode::Automated => format!("the next automatic sync of {}", app_name(plan)),
+        SyncMode::Automated | SyncMode::Blocked => format!("the next automatic sync of {}", app_name(plan)),
         SyncMode::Manual => format!("the next sync of {} that somebody starts", app_name(plan)),
         _ => format!("the next sync of {}", app_name(plan)),
     }

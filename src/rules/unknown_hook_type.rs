@@ -31,7 +31,8 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     // An object that is a hook in two phases has two changes.
     let mut seen = BTreeSet::new();
     for (plan, change) in view.changes() {
-        if !matches!(change.action, Action::Skip | Action::Hook) {
+        // A live object that Git has only as a hook of an unknown type counts as removed.
+        if !matches!(change.action, Action::Skip | Action::Hook) && !change.action.is_removal() {
             continue;
         }
         let Some((name, known, unknown)) = unknown_types(change) else { continue };
@@ -42,6 +43,8 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         let (is, words) = if written.len() == 1 { ("is not a hook type", "it") } else { ("are no hook types", "them") };
         let (grade, end) = match change.action {
             Action::Skip => (None, format!("{} is never applied, and Argo CD reports no error", change.key.named())),
+            Action::Prune => (None, format!("{} counts as removed from Git, and the sync deletes the live one", change.key.named())),
+            action if action.is_removal() => (None, format!("{} counts as removed from Git and is never applied", change.key.named())),
             _ => (Some("partly"), format!("{} runs in its other phases only, as if {words} did not stand there", change.key.named())),
         };
         let message = format!("{} {is}: {end}", enumerate(&written, 3));
@@ -59,7 +62,7 @@ fn unknown_types(change: &Change) -> Option<(&'static str, &'static [&'static st
     let unknown: Vec<&str> = text.split(',').map(str::trim).filter(|one| !known.contains(one)).collect();
     // An empty list is a hook of no type as well; a stray comma beside a type is not.
     let unknown: Vec<&str> =
-        if change.action == Action::Skip { unknown } else { unknown.into_iter().filter(|one| !one.is_empty()).collect() };
+        if change.action != Action::Hook { unknown } else { unknown.into_iter().filter(|one| !one.is_empty()).collect() };
     (!unknown.is_empty()).then_some((name, known, unknown))
 }
 

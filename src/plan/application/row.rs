@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::manifest::{Manifest, ResourceKey, key::version_of};
+use crate::argocd::names::{HELM_HOOK, HOOK};
+use crate::manifest::{Manifest, ResourceKey, annotation, key::version_of};
 use crate::plan::change::{Action, Change, FieldChange, Phase};
 use crate::plan::pairing::Pair;
 use crate::plan::reason::Reason;
@@ -41,12 +42,22 @@ impl Row {
         }
     }
 
+    /// A live object that Git has only as a hook that no sync runs: it counts as removed.
+    pub(super) fn of_hook_without_phase(pair: &Pair, hook: &Arc<Manifest>, action: Action, reason: Reason) -> Self {
+        let reason = match reason {
+            Reason::RemovedFromGit { .. } => Reason::OnlyAHookInGit { value: hook_value(hook).to_owned() },
+            other => other,
+        };
+        Self { target: Some(Arc::clone(hook)), ..Self::new(pair, action, reason) }
+    }
+
     pub(super) fn task(&self, destination_namespace: &str) -> Task {
-        let in_destination = self.target.is_some() && self.key.namespace.is_empty();
+        let target = self.target.as_ref().filter(|_| !self.action.is_removal());
+        let in_destination = target.is_some() && self.key.namespace.is_empty();
         Task {
             key: if in_destination { self.key.in_namespace(destination_namespace) } else { self.key.clone() },
             phase: self.phase,
-            target: self.target.clone(),
+            target: target.cloned(),
             live: self.live.clone(),
             hook: self.hook,
         }
@@ -81,4 +92,9 @@ impl Row {
             cluster: self.cluster,
         }
     }
+}
+
+/// What the annotation that makes an object a hook holds.
+pub(super) fn hook_value(hook: &Manifest) -> &str {
+    annotation(&hook.object, HOOK).or_else(|| annotation(&hook.object, HELM_HOOK)).unwrap_or_default()
 }

@@ -3,14 +3,12 @@
 //! Takes the pair of target and live object; hands on a [`Row`].
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::row::Row;
-use super::{Planner, Writing};
+use super::{Planner, Run};
 use crate::argocd::hook::{self, DeletePolicy};
-use crate::manifest::{Manifest, ResourceKey};
 use crate::plan::change::{Action, Phase};
 use crate::plan::diff::{self, Method, ObjectDiff};
 use crate::plan::failure::{self, ApplyStrategy, Failure, Outcome};
@@ -20,7 +18,7 @@ use crate::snapshot::LiveObject;
 
 impl Planner<'_> {
     /// What the sync does to an object that Git has.
-    pub(super) fn applied(&self, pair: &Pair, diff: Option<ObjectDiff>, writing: &Writing<'_>, runs: bool) -> Row {
+    pub(super) fn applied(&self, pair: &Pair, diff: Option<ObjectDiff>, run: &Run<'_>) -> Row {
         let Some(target) = &pair.target else { return Row::new(pair, Action::None, Reason::InSync) };
         let Some(live) = &pair.live else {
             if let Some(message) = self.missing_ground(target) {
@@ -35,7 +33,7 @@ impl Planner<'_> {
         let Some(diff) = diff else { return Row::new(pair, Action::None, Reason::InSync) };
         let only_out_of_sync = self.options().has("ApplyOutOfSyncOnly=true");
         let mut row = Row::new(pair, Action::None, Reason::InSync);
-        if !diff.modified && (!runs || only_out_of_sync) {
+        if !diff.modified && (!run.happens() || only_out_of_sync) {
             return row;
         }
         if let Some(message) = self.missing_ground(target) {
@@ -46,13 +44,13 @@ impl Planner<'_> {
         let respected = self.options().has("RespectIgnoreDifferences=true");
         let known = self.known(target, live);
         let sent = if respected {
-            Cow::Owned(writing.rules.respect(&target.object, &known, self.world.respect_options()))
+            Cow::Owned(run.rules.respect(&target.object, &known, self.world.respect_options()))
         } else {
             Cow::Borrowed(&*target.object)
         };
         let apply = self.apply(&target.object, Some(live.object()));
         let outcome = failure::foresee_apply(&sent, &known, apply, self.world.failure_context(&self.server));
-        let unseen = self.unseen(&sent, &known, writing, respected);
+        let unseen = self.unseen(&sent, &known, run, respected);
         row.diff = diff.fields;
         if let Some((whole, _)) = &unseen {
             let seen = std::mem::take(&mut row.diff);
@@ -83,13 +81,13 @@ impl Planner<'_> {
 
     /// What a sync writes that the comparison does not see, with the reason: Argo CD's comparison leaves ignored fields out, but a sync writes the
     /// whole target unless it respects the rules; and it may compare in another way than it applies.
-    fn unseen(&self, sent: &Value, live: &Value, writing: &Writing<'_>, respected: bool) -> Option<(ObjectDiff, Reason)> {
+    fn unseen(&self, sent: &Value, live: &Value, run: &Run<'_>, respected: bool) -> Option<(ObjectDiff, Reason)> {
         let method = if self.applies_server_side(sent) { Method::StructuredMerge } else { Method::ThreeWay };
-        let ignored = !respected && writing.rules.concerns(live);
-        if !writing.writes || !(ignored || method != self.method(sent)) {
+        let ignored = !respected && run.rules.concerns(live);
+        if !run.writes || !(ignored || method != self.method(sent)) {
             return None;
         }
-        let rules = if ignored { self.world.no_rules() } else { writing.rules };
+        let rules = if ignored { self.world.no_rules() } else { run.rules };
         let whole = diff::diff(sent, live, &self.world.diff_context(rules, method));
         let reason = if ignored { Reason::IgnoredButWritten } else { Reason::UnseenButWritten };
         (whole.modified && whole.error.is_none()).then_some((whole, reason))
@@ -124,34 +122,6 @@ impl Planner<'_> {
             row.reason = reason;
         }
         row
-    }
-
-    /// The namespace that `CreateNamespace=true` makes.
-    ///
-    /// Source: Argo CD `gitops-engine/pkg/sync/sync_context.go:autoCreateNamespace` and `controller/sync_namespace.go:syncNamespace`.
-    pub(super) fn created_namespace(&self) -> Option<Row> {
-        let namespace = &self.input.application.spec.destination.namespace;
-        let policy = &self.input.application.spec.sync_policy;
-        let key = ResourceKey::new("", "Namespace", "", namespace);
-        let in_git = self.targets.manifests.iter().any(|target| target.key == key && !hook::is_hook(&target.object));
-        if namespace.is_empty() || !self.options().has("CreateNamespace=true") || in_git || self.world.live.is_assumed() {
-            return None;
-        }
-        if self.world.namespace_exists(&self.server, namespace) {
-            // With managedNamespaceMetadata the namespace is applied at every sync; what that changes is not compared here.
-            return None;
-        }
-        let origin = self.input.origin.clone()?;
-        let mut object = serde_json::json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
-        if let (Some(metadata), Some(Value::Object(managed))) =
-            (object.get_mut("metadata").and_then(Value::as_object_mut), &policy.managed_namespace_metadata)
-        {
-            metadata.extend(managed.iter().map(|(name, value)| (name.clone(), value.clone())));
-        }
-        let target = Arc::new(Manifest { key: key.clone(), object: Arc::new(object), origin });
-        let mut row = Row::new(&Pair { key, target: Some(target), live: None }, Action::Create, Reason::CreateNamespace);
-        row.phase = Phase::PreSync;
-        Some(row)
     }
 }
 

@@ -27,7 +27,7 @@ impl Shared {
     pub(in crate::rules) fn new(env: Arc<Env>, settings: &Settings) -> Self {
         let version = settings.version();
         let tracking = match settings.tracking.method {
-            TrackingMethod::Annotation => "annotation",
+            TrackingMethod::Annotation | TrackingMethod::Unknown => "annotation",
             TrackingMethod::AnnotationAndLabel => "annotation+label",
             TrackingMethod::Label => "label",
         };
@@ -147,6 +147,7 @@ fn reason_word(reason: &Reason) -> &'static str {
         Reason::UnknownHook { .. } => "unknown-hook",
         Reason::Fails { .. } => "fails",
         Reason::RemovedFromGit { .. } => "removed-from-git",
+        Reason::OnlyAHookInGit { .. } => "only-a-hook-in-git",
         Reason::PruneOff => "prune-off",
         Reason::ManualSync => "manual-sync",
         Reason::NoSyncStarts => "no-sync-starts",
@@ -160,5 +161,6 @@ fn reason_word(reason: &Reason) -> &'static str {
         Reason::NotPermitted => "not-permitted",
         Reason::AutoCreatedNamespace => "auto-created-namespace",
         Reason::CreateNamespace => "create-namespace",
+        Reason::NamespaceMetadata => "namespace-metadata",
     }
 }
