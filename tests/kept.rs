@@ -44,6 +44,7 @@ fn run(repository: &Path, cache: Option<PathBuf>) -> Outcome {
         head: Head::Revision("change".to_owned()),
         snapshots: Vec::new(),
         max_snapshot_age: i64::MAX,
+        now: jiff::Timestamp::now(),
         repo_urls: vec![support::REPOSITORY_URL.to_owned()],
         applications: Vec::new(),
         all: true,

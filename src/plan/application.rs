@@ -604,3 +604,6 @@ fn serves_version(definition: &Value, version: &str) -> bool {
             .any(|one| one.get("name").and_then(Value::as_str) == Some(version) && one.get("served") != Some(&Value::Bool(false)))
     })
 }
+
+#[cfg(test)]
+mod tests;

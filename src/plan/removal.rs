@@ -122,20 +122,24 @@ mod tests {
     }
 
     #[test]
-    fn s9_20_and_75_confirmation_waits_even_with_prune_off() {
+    fn s9_20_a_confirmation_is_waited_for() {
         assert_eq!(action(&live("Prune=confirm"), true, &[], "3.5"), Action::Confirm);
+    }
+
+    #[test]
+    fn s9_75_a_confirmation_is_waited_for_even_with_prune_off() {
         assert_eq!(action(&live("Prune=confirm"), false, &[], "3.5"), Action::Confirm);
     }
 
     #[test]
-    fn s9_25_and_26_hooks_and_skipped_objects_are_never_pruned() {
+    fn s9_25_hooks_and_skipped_objects_are_never_pruned() {
         assert!(!is_prunable(&json!({"metadata": {"annotations": {"argocd.argoproj.io/hook": "PreSync"}}})));
         assert!(!is_prunable(&json!({"metadata": {"annotations": {"argocd.argoproj.io/hook": "Skip"}}})));
         assert!(is_prunable(&json!({"metadata": {"annotations": {"helm.sh/hook": "crd-install"}}})));
     }
 
     #[test]
-    fn s9_27_and_65_keep_and_delete_false_count_only_on_deletion() {
+    fn s9_27_keep_and_delete_false_count_only_on_deletion() {
         let keep = json!({"kind": "Pod", "metadata": {"name": "p", "annotations": {HELM_RESOURCE_POLICY: "keep"}}});
         assert_eq!(action(&keep, true, &[], "3.5"), Action::Prune);
         let version = Version::ASSUMED;

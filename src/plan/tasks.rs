@@ -345,6 +345,15 @@ mod tests {
     }
 
     #[test]
+    fn s9_35_waves_of_prunes_are_swapped_among_creates() {
+        let tasks = [create("ns", "0"), prune("pod1", "1"), create("pod2", "2"), prune("pod3", "3"), prune("pod4", "4")];
+        let plan = planned(&tasks, false);
+        for (name, wave) in [("pod1", 4), ("pod3", 3), ("pod4", 1), ("ns", 0), ("pod2", 2)] {
+            assert_eq!(wave_of(&plan, name), wave, "{name}");
+        }
+    }
+
+    #[test]
     fn s9_36_only_the_waves_of_prunes_are_swapped() {
         let tasks = [
             create("ns", "-1"),
@@ -390,6 +399,18 @@ mod tests {
         ];
         let names: Vec<_> = planned(&tasks, false).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["n1", "job1", "n2", "job2"]);
+    }
+
+    #[test]
+    fn s9_40_a_definition_moves_before_the_hook_that_is_of_its_kind() {
+        let mut definition = object("CustomResourceDefinition", "", "mills.parts.example.test", "0", "");
+        definition["apiVersion"] = json!("apiextensions.k8s.io/v1");
+        definition["spec"] = json!({"group": "parts.example.test", "names": {"kind": "Mill"}});
+        let mut mill = object("Mill", "", "mill", "0", "");
+        mill["apiVersion"] = json!("parts.example.test/v1");
+        let tasks = [task(Phase::Sync, definition, false), task(Phase::PreSync, mill, false)];
+        let order = order(&tasks, &[0, 1], false);
+        assert_eq!(order, [(0, Phase::PreSync, 0), (1, Phase::PreSync, 0)]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::row::Row;
 use super::{Planner, Run};
 use crate::argocd::hook::{self, DeletePolicy};
+use crate::manifest::ResourceKey;
 use crate::plan::change::{Action, Phase};
 use crate::plan::diff::{self, Method, ObjectDiff};
 use crate::plan::failure::{self, ApplyStrategy, Failure, Outcome};
@@ -60,6 +61,8 @@ impl Planner<'_> {
         (row.action, row.reason) = match outcome {
             Outcome::Fail(failure) => (Action::Fail, failing(&failure)),
             Outcome::Recreate if diff.modified || apply.strategy == ApplyStrategy::Replace => (Action::Recreate, Reason::ForceOption),
+            Outcome::Replace if is_updated_in_place(&pair.key) && diff.modified => self.updated(live, row.diff.len()),
+            Outcome::Replace if is_updated_in_place(&pair.key) => (Action::Update, Reason::Reapplied { option: "Replace=true" }),
             Outcome::Replace if diff.modified => (Action::Replace, Reason::ReplaceOption),
             Outcome::Replace => (Action::Replace, Reason::Reapplied { option: "Replace=true" }),
             _ if diff.modified => self.updated(live, row.diff.len()),
@@ -123,6 +126,13 @@ impl Planner<'_> {
         }
         row
     }
+}
+
+/// Kinds that are updated where others are replaced.
+///
+/// Source: Argo CD `gitops-engine/pkg/sync/sync_context.go:applyObject`.
+fn is_updated_in_place(key: &ResourceKey) -> bool {
+    key.is("", "Namespace") || key.is("apiextensions.k8s.io", "CustomResourceDefinition")
 }
 
 fn failing(failure: &Failure) -> Reason {
