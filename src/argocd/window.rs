@@ -165,12 +165,12 @@ fn holds(clocks: &[Clock<'_>], manual: bool, time: Timestamp) -> Option<String> 
 fn opens(clocks: &[Clock<'_>], manual: bool, now: Timestamp) -> Option<Timestamp> {
     let mut time = now;
     for _ in 0..FORESIGHT {
-        time = clocks.iter().filter_map(|clock| clock.next_change(time)).min()?;
         // At its very start a window is not active yet.
         let inside = time.saturating_add(SignedDuration::from_secs(1)).ok()?;
         if holds(clocks, manual, inside).is_none() {
             return Some(time);
         }
+        time = clocks.iter().filter_map(|clock| clock.next_change(time)).min()?;
     }
     None
 }
@@ -214,6 +214,7 @@ mod tests {
         let windows = [night("allow", "")];
         assert_eq!(until(&windows, false, "2026-11-30T12:00:00Z"), Some(Some("2026-11-30T22:00:00Z".into())));
         assert_eq!(until(&windows, false, "2026-11-30T23:00:00Z"), None);
+        assert_eq!(until(&windows, false, "2026-11-30T22:00:00Z"), Some(Some("2026-11-30T22:00:00Z".into())), "it opens this very moment");
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub struct Input<'a> {
 pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
     if let Some(problem) = left_alone(&input.application) {
         let server = world.server(&input.application.spec.destination).unwrap_or_default();
-        return refused(input, server, world, problem, SYNC_REFUSED, Vec::new());
+        return stopped(input, server, world, SyncMode::Refused, problem, Vec::new());
     }
     if let Some(problem) = incomplete_source(&input.application) {
         return refused(input, "".into(), world, problem, SYNC_REFUSED, Vec::new());

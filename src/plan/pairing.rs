@@ -53,6 +53,9 @@ pub fn pair(targets: &[Arc<Manifest>], hooks: &[&ResourceKey], frame: &Frame<'_>
             managed.remove(&target.key).or_else(|| live.get(server, &target.key).filter(|object| seen(object))).map(Arc::clone);
         pairs.push(Pair { key: target.key.clone(), target: Some(Arc::clone(target)), live: live_object });
     }
+    if managed.is_empty() {
+        return pairs;
+    }
     let mut extraneous: Vec<&Arc<LiveObject>> = managed.into_values().collect();
     extraneous.sort_by(|a, b| a.key.cmp(&b.key));
     // One object that is served in two API groups has one UID: what Git names stays, else one of them.

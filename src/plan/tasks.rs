@@ -109,7 +109,9 @@ pub fn walk(tasks: &[Task], course: Course, effect: &dyn Fn(usize) -> Effect) ->
     let mut first = first;
     loop {
         let planned = order(tasks, &present, prune_last);
-        let multi_step = planned.first().zip(planned.last()).is_some_and(|(first, last)| (first.1, first.2) != (last.1, last.2));
+        // A hook for a failure is a step of its own, though it may never run.
+        let multi_step = !fail_hooks.is_empty()
+            || planned.first().zip(planned.last()).is_some_and(|(first, last)| (first.1, first.2) != (last.1, last.2));
         let mut pending = planned.iter().filter(|(index, ..)| !finished[*index]);
         let Some(&(_, phase, wave)) = pending.next() else { break };
         if let Some(&(task, phase, wave)) = first.take().and_then(|first| planned.iter().find(|(index, ..)| *index == first)) {
@@ -453,8 +455,11 @@ mod tests {
     fn what_never_gets_healthy_stops_only_a_sync_of_several_steps() {
         let single = [create("a", "0")];
         assert_eq!(walk(&single, Course::default(), &|_| Effect::Stuck).1, End::Succeeded);
+        let stuck_first = |index| if index == 0 { Effect::Stuck } else { Effect::Done };
         let several = [create("a", "0"), create("b", "1")];
-        assert_eq!(walk(&several, Course::default(), &|index| if index == 0 { Effect::Stuck } else { Effect::Done }).1, End::Stuck);
+        assert_eq!(walk(&several, Course::default(), &stuck_first).1, End::Stuck);
+        let with_hook = [create("a", "0"), task(Phase::SyncFail, object("Job", "", "hook", "0", ""), false)];
+        assert_eq!(walk(&with_hook, Course::default(), &stuck_first).1, End::Stuck);
     }
 
     #[test]

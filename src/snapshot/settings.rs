@@ -16,6 +16,8 @@ pub(super) const PART_OF: (&str, &str) = ("app.kubernetes.io/part-of", "argocd")
 
 /// Name of the ConfigMap with the settings.
 pub(super) const CONFIG: &str = "argocd-cm";
+/// Key of the kinds that Argo CD does not see.
+const EXCLUSIONS: &str = "resource.exclusions";
 /// Name of the workload that runs the syncs.
 pub(super) const CONTROLLER: &str = "argocd-application-controller";
 
@@ -88,6 +90,11 @@ impl Stated {
             let config = body.glance();
             let data = config.get("data").and_then(Value::as_object).into_iter().flatten();
             entries.extend(data.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))));
+            // The list that Argo CD ships stands in this very ConfigMap: who has taken it out excludes nothing.
+            let exclusions = entries.entry(EXCLUSIONS.to_owned()).or_default();
+            if exclusions.trim().is_empty() {
+                "[]".clone_into(exclusions);
+            }
         }
         let stated = self.version.as_deref().and_then(Version::parse);
         let version = stated.or_else(|| version_of_image(&controllers.get(namespace.as_str())?.glance()));

@@ -111,6 +111,17 @@ fn a_live_argocd_cm_decides_the_settings() {
 }
 
 #[test]
+fn a_live_argocd_cm_without_exclusions_excludes_nothing_but_what_is_built_in() {
+    let mut config = object("v1", "ConfigMap", "argocd", "argocd-cm");
+    config["metadata"]["labels"] = json!({"app.kubernetes.io/part-of": "argocd"});
+    let excludes = |state: &LiveState, kind: &str| state.settings().filter.excludes("", kind, HERE);
+    let bare = state(&[config]);
+    assert!(!excludes(&bare, "Endpoints") && excludes(&bare, "Event"));
+    let unknown = state(&[object("v1", "ConfigMap", "shop", "a")]);
+    assert!(excludes(&unknown, "Endpoints"), "where nothing is known, the list that is shipped applies");
+}
+
+#[test]
 fn the_version_is_that_of_the_live_controller_where_nothing_states_it() {
     let mut controller = object("apps/v1", "StatefulSet", "gitops", "argocd-application-controller");
     controller["metadata"]["labels"] = json!({"app.kubernetes.io/part-of": "argocd"});
