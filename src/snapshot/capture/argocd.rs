@@ -32,9 +32,9 @@ use crate::snapshot::redact::SecretNames;
 const API_VERSION: &str = "argoproj.io/v1alpha1";
 /// Where Argo CD runs if it does not say.
 const USUAL_NAMESPACE: &str = "argocd";
-/// What of `argocd-cm` decides about a sync and is not told by the API.
-const NOT_TOLD: &str =
-    "the API of Argo CD does not tell resource.exclusions, resource.inclusions and resource.compareoptions; their defaults are taken";
+/// What decides about a sync and is not told by the API.
+const NOT_TOLD: &str = "the API of Argo CD tells nothing of objects that no Application manages, such as volumes and autoscalers made by hand, nor \
+    resource.exclusions, resource.inclusions and resource.compareoptions, whose defaults are taken";
 
 /// What is captured from the API of Argo CD, and how.
 #[derive(Clone, Debug, Default)]
