@@ -115,7 +115,10 @@ pub fn diff(target: &Value, live: &Value, ctx: &DiffContext<'_>) -> ObjectDiff {
     };
     match outcome {
         Ok(None) => ObjectDiff { strategy, ..unmodified },
-        Ok(Some((before, predicted))) => {
+        Ok(Some((mut before, mut predicted))) => {
+            // What was applied last is no field of the object, and of a Secret it holds the values.
+            without_last_applied(&mut before);
+            without_last_applied(&mut predicted);
             let secret = normalize::group_kind(target) == ("", "Secret");
             let fields = fields::changes(&before, &predicted, &owner::Owners::within(&before, live), secret);
             ObjectDiff { modified: !fields.is_empty(), strategy, fields, error: None }
@@ -216,11 +219,8 @@ impl Pair {
 
     fn server_side(self, managed: &Value, ctx: &DiffContext<'_>) -> Result<Option<(Value, Value)>, StructuredError> {
         let Some(predicted) = self.merged(managed, ctx)? else { return Ok(None) };
-        let mut predicted = server_side::without_mutations(predicted, &self.live, self.node);
-        let mut live = self.live;
-        without_last_applied(&mut predicted);
-        without_last_applied(&mut live);
-        Ok((live != predicted).then_some((live, predicted)))
+        let predicted = server_side::without_mutations(predicted, &self.live, self.node);
+        Ok((self.live != predicted).then_some((self.live, predicted)))
     }
 }
 

@@ -38,11 +38,15 @@ fn put_back(merged: &mut Value, filled: &Value, live: &Value) {
                 put_back(merged, filled, live);
             }
         }
+        // An empty value that the server takes for none.
+        (merged, filled, _) if !filled.is_object() && !filled.is_array() && merged != filled => merged.clone_from(filled),
         _ => {}
     }
 }
 
 fn put_back_fields(merged: &mut Map<String, Value>, filled: &Map<String, Value>, live: &Map<String, Value>) {
+    // What the server drops by itself is never there.
+    merged.retain(|name, _| filled.contains_key(name));
     for (name, own) in live {
         match (merged.get_mut(name), filled.get(name)) {
             (Some(inner), Some(filled)) => put_back(inner, filled, own),

@@ -8,6 +8,7 @@ use crate::argocd::tracking::Tracking;
 use crate::plan::schema::Schemas;
 
 mod properties;
+mod random;
 
 fn rules(application: Value) -> IgnoreRules {
     IgnoreRules::compile(Some(&application), &BTreeMap::new()).expect("valid rules")
@@ -229,4 +230,14 @@ fn objects_nested_deeper_than_any_parser_lets_through_are_compared() {
     let mut live = target.clone();
     live["spec"] = deep;
     assert!(compare(&target, &live).modified);
+}
+
+#[test]
+fn what_was_applied_last_never_shows_when_all_annotations_go() {
+    let secret = |annotations: Value| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "annotations": annotations}, "data": {"a": "c2VjcmV0"}});
+    let mut target = secret(json!({}));
+    target["metadata"].as_object_mut().unwrap().remove("annotations");
+    let found = compare(&target, &applied(&secret(json!({"team": "x"})), &json!({})));
+    assert_eq!(paths(&found), ["/metadata/annotations"]);
+    assert_eq!(found.fields[0].live, Some(json!({"team": "x"})));
 }

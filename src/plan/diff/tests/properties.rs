@@ -3,8 +3,12 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{applied, compare, compare_with, overlay, rules};
-use crate::plan::diff::IgnoreRules;
+use super::random::{KINDS, Random};
+use super::{applied, compare, compare_with, context, overlay, rules};
+use crate::argocd::names::LAST_APPLIED;
+use crate::argocd::settings::Settings;
+use crate::plan::diff::{DiffContext, IgnoreRules, Method, ObjectDiff, Pair, diff, fill_defaults, normalize, remarshal};
+use crate::plan::schema::Schemas;
 
 /// Objects with nested maps, lists and all kinds of plain values, of built-in and unknown kinds.
 fn objects() -> impl Strategy<Value = Value> {
@@ -80,4 +84,122 @@ proptest! {
         let slow = compare_with(&target, &live, &long, false);
         prop_assert_eq!(quick, slow);
     }
+}
+
+/// A seed and a built-in kind.
+fn seeds() -> impl Strategy<Value = (u64, usize)> {
+    (any::<u64>(), 0..KINDS.len())
+}
+
+fn made((seed, kind): (u64, usize)) -> Value {
+    let (api_version, kind) = KINDS[kind];
+    Random(seed).object(api_version, kind)
+}
+
+/// The object as the API server keeps it: canonical, with defaults.
+fn stored(written: &Value) -> Value {
+    let node = Schemas::builtin().scheme_type(written).expect("a built-in kind");
+    let mut object = written.clone();
+    remarshal::remarshal(node, &mut object);
+    normalize::normalize(&mut object, false);
+    fill_defaults(node, &mut object);
+    without_directives(&mut object);
+    object
+}
+
+/// The patch that adds a default leaves a directive behind, which no cluster keeps.
+fn without_directives(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            map.retain(|key, _| !key.starts_with('$'));
+            map.values_mut().for_each(without_directives);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_directives),
+        _ => {}
+    }
+}
+
+const METHODS: [Method; 3] = [Method::ThreeWay, Method::StructuredMerge, Method::ServerSide];
+
+fn by(method: Method, target: &Value, live: &Value) -> ObjectDiff {
+    let (rules, tracking) = (IgnoreRules::default(), Settings::default().tracking);
+    diff(target, live, &DiffContext { method, ..context(&rules, &tracking) })
+}
+
+/// The live object after a sync that writes what the comparison predicts.
+fn synced(method: Method, target: &Value, live: &Value) -> Option<Value> {
+    let (rules, tracking) = (IgnoreRules::default(), Settings::default().tracking);
+    let ctx = DiffContext { method, ..context(&rules, &tracking) };
+    let pair = Pair::new(target, live, &ctx);
+    let same = pair.live.clone();
+    let outcome = match method {
+        Method::ThreeWay => Ok(pair.three_way(None, &ctx)),
+        Method::StructuredMerge => pair.structured(live, &ctx),
+        Method::ServerSide => pair.server_side(live, &ctx),
+    };
+    let mut after = outcome.ok()?.map_or(same, |(_, predicted)| predicted);
+    without_directives(&mut after);
+    after["metadata"]["namespace"] = json!("ns");
+    Some(after)
+}
+
+/// The text of an object with the keys of every map in reverse.
+fn reversed(value: &Value) -> String {
+    match value {
+        Value::Object(map) => {
+            let members: Vec<String> = map.iter().rev().map(|(key, inner)| format!("{}:{}", Value::from(key.as_str()), reversed(inner))).collect();
+            format!("{{{}}}", members.join(","))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(reversed).collect::<Vec<_>>().join(",")),
+        other => other.to_string(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_the_cluster_made_of_an_object_is_no_difference(seed in seeds()) {
+        let written = made(seed);
+        let live = stored(&written);
+        for method in METHODS {
+            let found = by(method, &written, &live);
+            prop_assert!(!found.modified, "{method:?} {:?} {:?}\n{written}\n{live}", found.fields, found.error);
+        }
+        let noted = applied_as(&live, &written);
+        let found = by(Method::ThreeWay, &written, &noted);
+        prop_assert!(!found.modified, "{:?}\n{written}", found.fields);
+    }
+
+    #[test]
+    fn a_sync_leaves_no_difference_behind(target in seeds(), live in any::<u64>()) {
+        let written = made(target);
+        let live = stored(&made((live, target.1)));
+        for method in METHODS {
+            let Some(after) = synced(method, &written, &live) else { continue };
+            let found = by(method, &written, &after);
+            prop_assert!(!found.modified, "{method:?} {:?} {:?}\n{written}\n{live}\n{after}", found.fields, found.error);
+        }
+    }
+
+    #[test]
+    fn the_order_of_keys_in_the_text_does_not_matter(target in seeds(), live in any::<u64>()) {
+        let (written, live) = (made(target), stored(&made((live, target.1))));
+        let turned = |object: &Value| serde_json::from_str::<Value>(&reversed(object)).expect("JSON");
+        for method in METHODS {
+            prop_assert_eq!(by(method, &written, &live), by(method, &turned(&written), &turned(&live)));
+        }
+        let noted = applied_as(&live, &made((target.0 ^ 1, target.1)));
+        let mut otherwise = noted.clone();
+        let text = noted["metadata"]["annotations"][LAST_APPLIED].as_str().expect("noted");
+        otherwise["metadata"]["annotations"][LAST_APPLIED] = Value::from(reversed(&serde_json::from_str::<Value>(text).expect("JSON")));
+        prop_assert_eq!(compare(&written, &noted), compare(&written, &otherwise));
+    }
+}
+
+/// `live` with a note that `written` was applied last.
+fn applied_as(live: &Value, written: &Value) -> Value {
+    let mut noted = live.clone();
+    noted["metadata"]["annotations"][LAST_APPLIED] = Value::String(format!("{written}\n"));
+    noted
 }
