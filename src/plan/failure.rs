@@ -5,6 +5,7 @@
 //! objects and the cluster's StorageClasses and CustomResourceDefinitions decide them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -20,8 +21,7 @@ mod subject;
 mod types;
 mod workload;
 
-pub use types::{TypeError, type_errors};
-
+use super::schema::Schemas;
 use subject::{Subject, dotted, shown, text};
 
 /// How the sync sends an object to the API server.
@@ -53,6 +53,8 @@ pub struct Context<'a> {
     pub default_storage_class: Option<String>,
     /// CustomResourceDefinitions by (group, kind).
     pub custom_resources: BTreeMap<(String, String), &'a Value>,
+    /// The types of all kinds; the built-in ones where it is `None`.
+    pub schemas: Option<Arc<Schemas>>,
     /// Whether live Secrets hold values that compare with the target's. Off: only their keys are compared.
     pub secret_values_known: bool,
     /// Whether the live objects are the base revision's targets standing in for a cluster: then all they have was applied,
@@ -68,6 +70,7 @@ impl Default for Context<'_> {
             storage_classes: BTreeMap::new(),
             default_storage_class: None,
             custom_resources: BTreeMap::new(),
+            schemas: None,
             secret_values_known: false,
             assumed_live: false,
             force_breaks_server_side_apply: true,
@@ -96,6 +99,10 @@ impl<'a> Context<'a> {
             }
         }
         context
+    }
+
+    fn schemas(&self) -> &Schemas {
+        self.schemas.as_deref().unwrap_or(Schemas::builtin())
     }
 }
 
@@ -272,7 +279,7 @@ pub fn foresee_apply(target: &Value, live: &Value, apply: Apply, context: &Conte
     // Replacing one of these would delete what stands in it or on it, so Argo CD updates them.
     let updates_instead = subject.kind == "Namespace" || subject.is("apiextensions.k8s.io", "CustomResourceDefinition");
     if replaces && apply.force && !updates_instead {
-        return match creation_problem(&subject, target, apply) {
+        return match creation_problem(&subject, target, apply, context) {
             Some(problem) => Outcome::Fail(deleted_for_nothing(problem)),
             None => Outcome::Recreate,
         };
@@ -298,7 +305,7 @@ pub fn foresee_apply(target: &Value, live: &Value, apply: Apply, context: &Conte
     if apply.strategy != ApplyStrategy::ClientSide || !apply.force || !problem.force_recreates {
         return Outcome::Fail(problem.into_failure());
     }
-    if creation_problem(&subject, target, apply).is_some() {
+    if creation_problem(&subject, target, apply, context).is_some() {
         return Outcome::Fail(problem.into_failure());
     }
     match slow_to_delete(&subject, live) {
@@ -312,7 +319,7 @@ pub fn foresee_create(target: &Value, apply: Apply, context: &Context<'_>) -> Op
     let subject = Subject::of(target, None);
     // Without a live object Replace is a plain create, and Force means nothing to it.
     let forced = force_problem(&subject, apply, context);
-    forced.or_else(|| creation_problem(&subject, target, apply)).map(Problem::into_failure)
+    forced.or_else(|| creation_problem(&subject, target, apply, context)).map(Problem::into_failure)
 }
 
 /// One update under judgement.
@@ -348,7 +355,7 @@ impl Change<'_> {
 }
 
 fn update_problem(change: &Change<'_>) -> Option<Problem> {
-    types::problem(&change.subject, change.target)
+    types::problem(&change.subject, change.target, change.context.schemas())
         .or_else(|| metadata::problem(&change.subject, change.target))
         .or_else(|| size::problem(&change.subject, change.target, change.merged, change.strategy))
         .or_else(|| fixed::problem(change))
@@ -359,8 +366,8 @@ fn update_problem(change: &Change<'_>) -> Option<Problem> {
         .or_else(|| workload::spec_problem(&change.subject, change.merged))
 }
 
-fn creation_problem(subject: &Subject<'_>, target: &Value, apply: Apply) -> Option<Problem> {
-    types::problem(subject, target)
+fn creation_problem(subject: &Subject<'_>, target: &Value, apply: Apply, context: &Context<'_>) -> Option<Problem> {
+    types::problem(subject, target, context.schemas())
         .or_else(|| metadata::problem(subject, target))
         .or_else(|| size::problem(subject, target, target, apply.strategy))
         .or_else(|| custom::creation_problem(subject, target))

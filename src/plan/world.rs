@@ -27,7 +27,7 @@ pub struct World<'a> {
     /// Whether an AppProject that is not in `projects` certainly does not exist.
     projects_complete: bool,
     defined_kinds: HashMap<(String, String), Scope>,
-    schemas: Schemas,
+    schemas: Arc<Schemas>,
     compare_options: CompareOptions,
     /// Every Application is compared by server-side diff unless it says otherwise.
     server_side_diff: bool,
@@ -77,6 +77,10 @@ impl<'a> World<'a> {
             failures.insert(Arc::clone(server), failure::Context::from_objects(classes.chain(crds.iter().copied())));
             live_definitions.extend(crds);
         }
+        let schemas = Arc::new(Schemas::with_crds(live_definitions.into_iter().chain(definitions.iter().copied())));
+        for context in failures.values_mut() {
+            context.schemas = Some(Arc::clone(&schemas));
+        }
         let compare_options = CompareOptions::from_settings(&settings.entries, settings.version());
         let (compare_options, system_problem) = match (IgnoreRules::compile(None, &settings.entries), compare_options) {
             (Ok(_), Ok(options)) => (options, None),
@@ -88,7 +92,7 @@ impl<'a> World<'a> {
             projects: Project::in_effect(&all, settings),
             projects_complete,
             defined_kinds,
-            schemas: Schemas::with_crds(live_definitions.into_iter().chain(definitions.iter().copied())),
+            schemas,
             compare_options,
             server_side_diff: server_side_diff(live),
             no_rules: IgnoreRules::default(),

@@ -1,223 +1,24 @@
-//! Values of the wrong type in well-known places: `value: true` in an env list, a number in a ConfigMap.
+//! Values that the API server refuses for their type or spelling: `value: true` in an env list, a number in a ConfigMap.
 //!
-//! Takes one manifest; hands on the places. Fields that the tables here do not name, and custom resources, are not looked at.
+//! Takes one manifest and the types of all kinds; hands on the first such value. Kinds without a type are not looked at.
 
 use serde_json::{Map, Value};
 
 use super::subject::{Subject, dotted, join};
 use super::{Certainty, FailureKind, Problem};
 use crate::manifest::base64;
+use crate::plan::schema::{Schemas, TypeError};
 use crate::snapshot::is_redacted;
 
-/// A value that is not of the type its field has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TypeError {
-    /// JSON pointer of the value.
-    pub pointer: String,
-    /// What the field takes, with its article.
-    pub expected: &'static str,
-    /// What the manifest has, without an article.
-    pub got: &'static str,
-}
-
-/// The type that a field takes; a null passes everywhere.
-enum Shape {
-    Text,
-    Integer,
-    Boolean,
-    /// A port or percentage.
-    IntegerOrText,
-    /// Text or number.
-    Quantity,
-    /// A map with values of one type and keys of the user's.
-    Map(&'static Shape),
-    List(&'static Shape),
-    Fields(&'static [(&'static str, Shape)]),
-}
-
-use Shape::{Boolean, Fields, Integer, IntegerOrText, List, Quantity, Text};
-
-const TEXTS: Shape = List(&Text);
-const TEXT_MAP: Shape = Shape::Map(&Text);
-
-const METADATA: Shape = Fields(&[("name", Text), ("namespace", Text), ("labels", TEXT_MAP), ("annotations", TEXT_MAP)]);
-
-const SELECTOR: Shape =
-    Fields(&[("matchLabels", TEXT_MAP), ("matchExpressions", List(&Fields(&[("key", Text), ("operator", Text), ("values", TEXTS)])))]);
-
-const RESOURCES: Shape = Fields(&[("requests", Shape::Map(&Quantity)), ("limits", Shape::Map(&Quantity))]);
-
-const PROBE: Shape = Fields(&[
-    ("initialDelaySeconds", Integer),
-    ("timeoutSeconds", Integer),
-    ("periodSeconds", Integer),
-    ("successThreshold", Integer),
-    ("failureThreshold", Integer),
-    ("exec", Fields(&[("command", TEXTS)])),
-    ("httpGet", Fields(&[("path", Text), ("port", IntegerOrText), ("scheme", Text), ("host", Text)])),
-    ("tcpSocket", Fields(&[("port", IntegerOrText)])),
-]);
-
-const CONTAINERS: Shape = List(&Fields(&[
-    ("name", Text),
-    ("image", Text),
-    ("imagePullPolicy", Text),
-    ("command", TEXTS),
-    ("args", TEXTS),
-    ("workingDir", Text),
-    ("tty", Boolean),
-    ("stdin", Boolean),
-    ("env", List(&Fields(&[("name", Text), ("value", Text)]))),
-    ("ports", List(&Fields(&[("containerPort", Integer), ("hostPort", Integer), ("name", Text), ("protocol", Text)]))),
-    ("volumeMounts", List(&Fields(&[("name", Text), ("mountPath", Text), ("subPath", Text), ("readOnly", Boolean)]))),
-    ("resources", RESOURCES),
-    ("livenessProbe", PROBE),
-    ("readinessProbe", PROBE),
-    ("startupProbe", PROBE),
-    ("securityContext", SECURITY),
-]));
-
-const SECURITY: Shape = Fields(&[
-    ("runAsUser", Integer),
-    ("runAsGroup", Integer),
-    ("fsGroup", Integer),
-    ("runAsNonRoot", Boolean),
-    ("privileged", Boolean),
-    ("readOnlyRootFilesystem", Boolean),
-    ("allowPrivilegeEscalation", Boolean),
-]);
-
-const POD_SPEC: Shape = Fields(&[
-    ("containers", CONTAINERS),
-    ("initContainers", CONTAINERS),
-    ("volumes", List(&Fields(&[("name", Text)]))),
-    ("nodeSelector", TEXT_MAP),
-    ("serviceAccountName", Text),
-    ("priorityClassName", Text),
-    ("restartPolicy", Text),
-    ("hostNetwork", Boolean),
-    ("automountServiceAccountToken", Boolean),
-    ("terminationGracePeriodSeconds", Integer),
-    ("activeDeadlineSeconds", Integer),
-    ("securityContext", SECURITY),
-    ("tolerations", List(&Fields(&[("key", Text), ("operator", Text), ("value", Text), ("effect", Text), ("tolerationSeconds", Integer)]))),
-    ("imagePullSecrets", List(&Fields(&[("name", Text)]))),
-]);
-
-const TEMPLATE: Shape = Fields(&[("metadata", METADATA), ("spec", POD_SPEC)]);
-
-const CLAIM_SPEC: Shape = Fields(&[
-    ("accessModes", TEXTS),
-    ("storageClassName", Text),
-    ("volumeName", Text),
-    ("volumeMode", Text),
-    ("resources", RESOURCES),
-    ("selector", SELECTOR),
-]);
-
-const JOB_SPEC: Shape = Fields(&[
-    ("parallelism", Integer),
-    ("completions", Integer),
-    ("backoffLimit", Integer),
-    ("activeDeadlineSeconds", Integer),
-    ("ttlSecondsAfterFinished", Integer),
-    ("suspend", Boolean),
-    ("template", TEMPLATE),
-]);
-
-const WORKLOAD: Shape = Fields(&[
-    ("metadata", METADATA),
-    (
-        "spec",
-        Fields(&[
-            ("replicas", Integer),
-            ("minReadySeconds", Integer),
-            ("revisionHistoryLimit", Integer),
-            ("progressDeadlineSeconds", Integer),
-            ("paused", Boolean),
-            ("serviceName", Text),
-            ("podManagementPolicy", Text),
-            ("selector", SELECTOR),
-            ("template", TEMPLATE),
-            ("volumeClaimTemplates", List(&Fields(&[("metadata", METADATA), ("spec", CLAIM_SPEC)]))),
-        ]),
-    ),
-]);
-
-const SERVICE: Shape = Fields(&[
-    ("metadata", METADATA),
-    (
-        "spec",
-        Fields(&[
-            ("type", Text),
-            ("clusterIP", Text),
-            ("externalName", Text),
-            ("selector", TEXT_MAP),
-            ("publishNotReadyAddresses", Boolean),
-            (
-                "ports",
-                List(&Fields(&[
-                    ("name", Text),
-                    ("protocol", Text),
-                    ("port", Integer),
-                    ("targetPort", IntegerOrText),
-                    ("nodePort", Integer),
-                ])),
-            ),
-        ]),
-    ),
-]);
-
-const CONFIG_MAP: Shape = Fields(&[("metadata", METADATA), ("data", TEXT_MAP), ("binaryData", TEXT_MAP), ("immutable", Boolean)]);
-const SECRET: Shape =
-    Fields(&[("metadata", METADATA), ("data", TEXT_MAP), ("stringData", TEXT_MAP), ("type", Text), ("immutable", Boolean)]);
-const POD: Shape = Fields(&[("metadata", METADATA), ("spec", POD_SPEC)]);
-const CLAIM: Shape = Fields(&[("metadata", METADATA), ("spec", CLAIM_SPEC)]);
-const JOB: Shape = Fields(&[("metadata", METADATA), ("spec", JOB_SPEC)]);
-const CRON_JOB: Shape = Fields(&[
-    ("metadata", METADATA),
-    (
-        "spec",
-        Fields(&[
-            ("schedule", Text),
-            ("suspend", Boolean),
-            ("successfulJobsHistoryLimit", Integer),
-            ("failedJobsHistoryLimit", Integer),
-            ("jobTemplate", Fields(&[("metadata", METADATA), ("spec", JOB_SPEC)])),
-        ]),
-    ),
-]);
-const AUTOSCALER: Shape = Fields(&[("metadata", METADATA), ("spec", Fields(&[("minReplicas", Integer), ("maxReplicas", Integer)]))]);
-const OTHER: Shape = Fields(&[("metadata", METADATA)]);
-
-fn shape_of(subject: &Subject<'_>) -> &'static Shape {
-    match (subject.group, subject.kind) {
-        ("", "ConfigMap") => &CONFIG_MAP,
-        ("", "Secret") => &SECRET,
-        ("", "Service") => &SERVICE,
-        ("", "Pod") => &POD,
-        ("", "PersistentVolumeClaim") => &CLAIM,
-        ("apps", "Deployment" | "StatefulSet" | "DaemonSet" | "ReplicaSet") => &WORKLOAD,
-        ("batch", "Job") => &JOB,
-        ("batch", "CronJob") => &CRON_JOB,
-        ("autoscaling", "HorizontalPodAutoscaler") => &AUTOSCALER,
-        _ => &OTHER,
-    }
-}
-
-/// The wrongly typed values of a manifest, in the order of the tables. The API server refuses the object in the middle of
-/// the sync; the client-side dry run lets it pass (measured).
-pub fn type_errors(object: &Value) -> Vec<TypeError> {
-    let mut found = Vec::new();
-    check(object, shape_of(&Subject::of(object, None)), "", &mut found);
-    found
-}
-
 /// The first value that the API server refuses for its type or spelling.
-pub(super) fn problem(subject: &Subject<'_>, object: &Value) -> Option<Problem> {
-    if let Some(TypeError { pointer, expected, got }) = type_errors(object).into_iter().next() {
+///
+/// The API server refuses a wrong type in the middle of the sync; the client-side dry run lets it pass (measured).
+pub(super) fn problem(subject: &Subject<'_>, object: &Value, schemas: &Schemas) -> Option<Problem> {
+    if let Some(TypeError { pointer, expected }) = schemas.type_errors(object).into_iter().next() {
+        let got = object.pointer(&pointer).map_or("nothing", name_of);
         let reason = format!("{} of {subject} must be {expected} (got {got})", dotted(&pointer));
-        return Some(Problem::new(FailureKind::TypeError { pointer, expected, got }, Certainty::Measured, reason));
+        let certainty = if subject.is_built_in() { Certainty::Measured } else { Certainty::Likely };
+        return Some(Problem::new(FailureKind::TypeError { pointer, expected, got }, certainty, reason));
     }
     if let Some(pointer) = not_base64(subject, object) {
         let reason = format!("{} of {subject} is not base64", dotted(&pointer));
@@ -227,41 +28,6 @@ pub(super) fn problem(subject: &Subject<'_>, object: &Value) -> Option<Problem> 
     let pointer = port_number_as_name(subject, object)?;
     let reason = format!("{} of {subject} is a port number written as a string, which is read as a port's name", dotted(&pointer));
     Some(Problem::new(FailureKind::InvalidValue { pointer }, Certainty::Measured, reason).with_remark(". Remove the quotes"))
-}
-
-fn check(value: &Value, shape: &Shape, pointer: &str, found: &mut Vec<TypeError>) {
-    let mut wrong = |expected| found.push(TypeError { pointer: pointer.to_owned(), expected, got: name_of(value) });
-    match (shape, value) {
-        (_, Value::Null)
-        | (Shape::Text | IntegerOrText | Quantity, Value::String(_))
-        | (Boolean, Value::Bool(_))
-        | (Quantity, Value::Number(_)) => {}
-        (Integer | IntegerOrText, Value::Number(number)) if number.as_f64().is_some_and(|number| number.fract() == 0.0) => {}
-        (Text, _) => wrong("a string"),
-        (Integer, _) => wrong("an integer"),
-        (Boolean, _) => wrong("a boolean"),
-        (IntegerOrText, _) => wrong("an integer or a string"),
-        (Quantity, _) => wrong("a quantity"),
-        (List(item), Value::Array(list)) => {
-            for (index, value) in list.iter().enumerate() {
-                check(value, item, &join(pointer, &index.to_string()), found);
-            }
-        }
-        (List(_), _) => wrong("a list"),
-        (Shape::Map(item), Value::Object(map)) => {
-            for (key, value) in map {
-                check(value, item, &join(pointer, key), found);
-            }
-        }
-        (Fields(fields), Value::Object(map)) => {
-            for (key, shape) in *fields {
-                if let Some(value) = map.get(*key) {
-                    check(value, shape, &join(pointer, key), found);
-                }
-            }
-        }
-        (Shape::Map(_) | Fields(_), _) => wrong("a map"),
-    }
 }
 
 fn name_of(value: &Value) -> &'static str {
@@ -324,7 +90,7 @@ mod tests {
     }
 
     fn message(object: &Value) -> Option<String> {
-        problem(&Subject::of(object, None), object).map(|problem| problem.into_failure().message)
+        problem(&Subject::of(object, None), object, Schemas::builtin()).map(|problem| problem.into_failure().message)
     }
 
     #[test]
@@ -340,13 +106,32 @@ mod tests {
 
     #[test]
     fn numbers_are_wrong_where_text_belongs_and_text_where_numbers_belong() {
-        let map =
-            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"port": 80, "ratio": 0.5, "none": null}});
-        let found: Vec<_> = type_errors(&map).into_iter().map(|error| (error.pointer, error.got)).collect();
-        assert_eq!(found, [("/data/port".to_owned(), "integer"), ("/data/ratio".to_owned(), "number")]);
+        let map = |data: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data});
+        assert!(
+            message(&map(json!({"port": 80})))
+                .is_some_and(|text| text.starts_with("data.port of ConfigMap a must be a string (got integer)"))
+        );
+        assert!(message(&map(json!({"ratio": 0.5}))).is_some_and(|text| text.contains("(got number)")));
+        assert_eq!(message(&map(json!({"none": null}))), None);
         let mut object = deployment(json!({"name": "a"}));
         object["spec"]["replicas"] = json!("two");
-        assert_eq!(type_errors(&object), [TypeError { pointer: "/spec/replicas".into(), expected: "an integer", got: "string" }]);
+        assert!(message(&object).is_some_and(|text| text.starts_with("spec.replicas of Deployment a must be an integer (got string)")));
+    }
+
+    #[test]
+    fn every_kind_with_a_type_is_looked_at() {
+        let ingress = json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "a"},
+            "spec": {"rules": [{"http": {"paths": [{"path": "/", "backend": {"service": {"name": "a", "port": {"number": "80"}}}}]}}]}});
+        assert!(message(&ingress).is_some_and(|text| text.starts_with("spec.rules[0].http.paths[0].backend.service.port.number")));
+        let crd = json!({"spec": {"group": "example.test", "scope": "Namespaced", "names": {"kind": "Shelf"}, "versions": [{"name": "v1", "served": true,
+            "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": {"type": "object", "properties": {"rows": {"type": "integer"}}}}}}}]}});
+        let shelf = json!({"apiVersion": "example.test/v1", "kind": "Shelf", "metadata": {"name": "a"}, "spec": {"rows": "two"}});
+        let schemas = Schemas::with_crds([&crd]);
+        let found = problem(&Subject::of(&shelf, None), &shelf, &schemas).map(|problem| problem.into_failure().message);
+        assert_eq!(
+            found.as_deref(),
+            Some("spec.rows of Shelf a must be an integer (got string): the sync will likely fail at this object")
+        );
     }
 
     #[test]

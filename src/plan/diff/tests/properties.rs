@@ -147,7 +147,8 @@ fn synced(method: Method, target: &Value, live: &Value) -> Option<Value> {
 fn reversed(value: &Value) -> String {
     match value {
         Value::Object(map) => {
-            let members: Vec<String> = map.iter().rev().map(|(key, inner)| format!("{}:{}", Value::from(key.as_str()), reversed(inner))).collect();
+            let members: Vec<String> =
+                map.iter().rev().map(|(key, inner)| format!("{}:{}", Value::from(key.as_str()), reversed(inner))).collect();
             format!("{{{}}}", members.join(","))
         }
         Value::Array(items) => format!("[{}]", items.iter().map(reversed).collect::<Vec<_>>().join(",")),

@@ -129,7 +129,10 @@ impl Random {
             Shape::Map(_) => {
                 let count = self.below(3);
                 let element = node.element().expect("a map has values");
-                (0..count).map(|number| (format!("key{number}"), self.plain(element, depth.saturating_sub(1)))).collect::<Map<_, _>>().into()
+                (0..count)
+                    .map(|number| (format!("key{number}"), self.plain(element, depth.saturating_sub(1))))
+                    .collect::<Map<_, _>>()
+                    .into()
             }
             Shape::Struct(_) => self.fields(node, depth, |_| true),
         }
