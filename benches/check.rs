@@ -10,22 +10,15 @@ mod measure;
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 
+use generator::rendered::{self, Rendered};
 use generator::{Fleet, Result};
 use measure::Times;
-use presync::argocd::names::{GROUP, SKIP_FILE_RENDERING};
-use presync::argocd::{Application, Project};
 use presync::check::{self, Head, Options, Outcome};
 use presync::finding::Severity;
-use presync::inventory::scan::{self, CandidateKind};
-use presync::manifest::{Manifest, Side};
-use presync::plan::application::{self, Input};
-use presync::plan::attempt::Revision;
-use presync::plan::{Action, World};
-use presync::render::{Programs, directory};
-use presync::repo::{Kept, Parser, Repository};
-use presync::snapshot::{self, LiveState};
+use presync::plan::Action;
+use presync::render::Programs;
+use presync::snapshot;
 use rayon::prelude::*;
 
 fn main() -> Result<()> {
@@ -91,38 +84,14 @@ impl Bench {
     /// Planning with everything read, rendered and loaded.
     fn planning(&self) -> Result<()> {
         let live = snapshot::load(&[self.file.to_string_lossy()])?;
-        let rendered = self.rendered()?;
-        let world = world(&live, &rendered);
-        let plan = |one: &Rendered| {
-            let input = Input {
-                application: Arc::clone(&one.application),
-                origin: None,
-                rendered: &one.manifests,
-                rendered_at_base: &one.manifests,
-                previous_server: None,
-                revision: Revision::New,
-            };
-            application::plan(&input, &world).changes.len()
-        };
+        let rendered = rendered::of(&self.fleet)?;
+        let world = rendered::world(&live, &rendered);
+        let plan = |one: &Rendered| rendered::plan(one, &world).changes.len();
         let all = || rendered.par_iter().map(plan).sum::<usize>();
         line("plan of all Applications alone", Times::of(|| Ok::<_, Infallible>(all()))?);
         let one = rendered.get(rendered.len() / 2).ok_or("nothing was rendered")?;
         line("plan of one Application alone", Times::of(|| Ok::<_, Infallible>(plan(one)))?);
         Ok(())
-    }
-
-    fn rendered(&self) -> Result<Vec<Rendered>> {
-        let tree = Repository::discover(&self.fleet.root)?.worktree()?;
-        let parser = Parser::new(SKIP_FILE_RENDERING, GROUP, Kept::default());
-        let candidates = scan::scan(&tree, Side::Head, &parser);
-        let mut rendered = Vec::new();
-        for candidate in candidates.iter().filter(|candidate| candidate.kind == CandidateKind::Application) {
-            let application = Application::read(Arc::clone(&candidate.manifest.object), "argocd")?;
-            let source = application.spec.sources().first().ok_or("an Application has no source")?;
-            let manifests = directory::render(source.directory.as_ref(), &tree, &source.path, Side::Head, &parser)?.manifests;
-            rendered.push(Rendered { application: Arc::new(application), manifests });
-        }
-        Ok(rendered)
     }
 
     fn run(&self, all: bool, with_snapshot: bool) -> Result<Outcome> {
@@ -152,18 +121,6 @@ impl Bench {
             if status.success() { Ok(()) } else { Err(format!("presync check {} ended with {status}", arguments.join(" ")).into()) }
         })
     }
-}
-
-/// An Application and what Git renders for it.
-struct Rendered {
-    application: Arc<Application>,
-    manifests: Vec<Arc<Manifest>>,
-}
-
-fn world<'a>(live: &'a LiveState, rendered: &[Rendered]) -> World<'a> {
-    let manifests = rendered.iter().flat_map(|one| &one.manifests);
-    let projects = manifests.filter_map(|manifest| Project::read(&manifest.object)).map(|project| (project.name.clone(), project));
-    World::new(live, projects.collect(), &[])
 }
 
 /// Says what is wrong with a fleet that should have no faults.

@@ -5,6 +5,8 @@
 
 mod live;
 mod manifests;
+#[allow(dead_code, reason = "not every benchmark plans")]
+pub(crate) mod rendered;
 mod repository;
 mod service;
 mod snapshot;
@@ -44,8 +46,15 @@ impl Fleet {
 
     /// Writes the live state that is in sync with the commit, as `kubectl get -o json` or, by the file's ending, `-o yaml` prints it.
     /// Returns the number of objects.
+    #[allow(dead_code, reason = "not every benchmark uses it")]
     pub(crate) fn write_snapshot(&self, file: &Path) -> Result<usize> {
-        snapshot::write(self, file)
+        snapshot::write(self, file, 0)
+    }
+
+    /// As [`Fleet::write_snapshot`], with so many objects of others beside that there are at least `objects`.
+    #[allow(dead_code, reason = "not every benchmark uses it")]
+    pub(crate) fn write_snapshot_of(&self, file: &Path, objects: usize) -> Result<usize> {
+        snapshot::write(self, file, objects)
     }
 
     /// Changes one Application in the working tree as most pull requests do: a new image.

@@ -33,6 +33,25 @@ pub(super) fn objects(fleet: &Fleet) -> Result<Vec<Value>> {
     Ok(objects)
 }
 
+/// A Pod of something that Argo CD does not manage.
+pub(super) fn bystander(number: usize) -> Value {
+    let set = number / 5;
+    json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": format!("batch-{set}-{number}"), "namespace": format!("batch-{}", set % 40), "uid": format!("00000000-0000-4000-9000-{number:012}"),
+            "creationTimestamp": CREATED, "resourceVersion": number.to_string(), "labels": {"batch": set.to_string()},
+            "ownerReferences": [{
+                "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": format!("batch-{set}"), "uid": format!("00000000-0000-4000-a000-{set:012}"),
+                "controller": true, "blockOwnerDeletion": true,
+            }],
+        },
+        "spec": {"nodeName": format!("node-{}", number % 90), "containers": [{"name": "main", "image": "registry.example.test/batch:1.0"}]},
+        "status": {"phase": "Running"},
+    })
+}
+
 /// What a service has in its namespace, and its volume.
 fn of_service(service: &Service) -> Result<Vec<Value>> {
     let mut objects = Vec::new();

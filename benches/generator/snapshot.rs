@@ -10,9 +10,10 @@ use serde_json::json;
 
 use super::{Fleet, Result, live};
 
-/// Writes the objects as one `List`; YAML where the file's name ends so, else JSON. Returns their number.
-pub(super) fn write(fleet: &Fleet, file: &Path) -> Result<usize> {
-    let objects = live::objects(fleet)?;
+/// Writes the objects as one `List`, filled up to a least number of them; YAML where the file's name ends so, else JSON. Returns their number.
+pub(super) fn write(fleet: &Fleet, file: &Path, least: usize) -> Result<usize> {
+    let mut objects = live::objects(fleet)?;
+    objects.extend((objects.len()..least).map(live::bystander));
     let count = objects.len();
     let list = json!({"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": objects});
     let mut out = BufWriter::new(File::create(file)?);
