@@ -78,9 +78,7 @@ impl<'a> World<'a> {
             live_definitions.extend(crds);
         }
         let schemas = Arc::new(Schemas::with_crds(live_definitions.into_iter().chain(definitions.iter().copied())));
-        for context in failures.values_mut() {
-            context.schemas = Some(Arc::clone(&schemas));
-        }
+        failures.values_mut().for_each(|context| context.schemas = Some(Arc::clone(&schemas)));
         let compare_options = CompareOptions::from_settings(&settings.entries, settings.version());
         let (compare_options, system_problem) = match (IgnoreRules::compile(None, &settings.entries), compare_options) {
             (Ok(_), Ok(options)) => (options, None),
