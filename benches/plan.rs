@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout, reason = "prints its results")]
 
+#[allow(dead_code, reason = "this benchmark uses a part of it")]
 mod generator;
 mod measure;
 

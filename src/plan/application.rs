@@ -75,7 +75,9 @@ pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
         return refused(input, server, world, problem, SYNC_REFUSED, targets.conditions);
     }
     let base = base_targets(input, &targets, world, &server);
-    Planner { input, world, server, targets, base, ignore: world.ignore_rules(&input.application) }.plan()
+    let is_definition = |target: &&Arc<Manifest>| target.key.is("apiextensions.k8s.io", "CustomResourceDefinition");
+    let definitions = targets.manifests.iter().filter(is_definition).cloned().collect();
+    Planner { input, world, server, targets, base, definitions, ignore: world.ignore_rules(&input.application) }.plan()
 }
 
 /// Why the controller does not look at the Application.
@@ -174,6 +176,8 @@ struct Planner<'a> {
     server: Arc<str>,
     targets: Targets,
     base: HashMap<ResourceKey, Arc<Manifest>>,
+    /// The CustomResourceDefinitions among the targets.
+    definitions: Vec<Arc<Manifest>>,
     ignore: Result<IgnoreRules, String>,
 }
 
@@ -415,10 +419,12 @@ impl Planner<'_> {
             _ => {}
         }
         let namespace = &target.key.namespace;
+        if namespace.is_empty() || !self.world.namespace_is_missing(&self.server, namespace) {
+            return None;
+        }
         let made = self.targets.manifests.iter().any(|other| other.key.is("", "Namespace") && other.key.name == *namespace)
             || (self.options().has("CreateNamespace=true") && **namespace == *self.input.application.spec.destination.namespace);
-        (!namespace.is_empty() && !made && self.world.namespace_is_missing(&self.server, namespace))
-            .then(|| format!("namespace {namespace} does not exist and nothing in the sync creates it"))
+        (!made).then(|| format!("namespace {namespace} does not exist and nothing in the sync creates it"))
     }
 
     fn changes(

@@ -262,7 +262,11 @@ fn namespaces_of(live: &LiveState, server: &str) -> Namespaces {
         namespaces.known.insert(Arc::clone(&object.key.name));
     }
     let mut last: Option<Arc<str>> = None;
-    for object in live.all().iter().filter(|object| &*object.cluster == server && !object.key.namespace.is_empty()) {
+    // Objects are sorted by cluster, so that many clusters do not mean many walks over everything.
+    let all = live.all();
+    let first = all.partition_point(|object| *object.cluster < *server);
+    let own = all.get(first..).unwrap_or_default().iter().take_while(|object| *object.cluster == *server);
+    for object in own.filter(|object| !object.key.namespace.is_empty()) {
         if last.as_ref() != Some(&object.key.namespace) {
             last = Some(Arc::clone(&object.key.namespace));
             namespaces.known.insert(Arc::clone(&object.key.namespace));

@@ -137,12 +137,11 @@ impl Planner<'_> {
         (managed || self.world.namespace_is_missing(&self.server, namespace)).then_some(key)
     }
 
+    /// The CustomResourceDefinition of a kind, if it is among the targets.
     pub(super) fn definition_of(&self, key: &ResourceKey) -> Option<&Arc<Manifest>> {
-        self.targets.manifests.iter().find(|target| {
-            let text = |pointer: &str| target.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-            target.key.is("apiextensions.k8s.io", "CustomResourceDefinition")
-                && text("/spec/group") == &*key.group
-                && text("/spec/names/kind") == &*key.kind
+        self.definitions.iter().find(|definition| {
+            let text = |pointer: &str| definition.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+            text("/spec/group") == &*key.group && text("/spec/names/kind") == &*key.kind
         })
     }
 }
