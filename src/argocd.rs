@@ -11,6 +11,7 @@ pub mod names;
 pub mod options;
 pub(crate) mod pattern;
 pub mod project;
+pub mod schema;
 pub mod selector;
 pub mod settings;
 pub mod tracking;

@@ -10,6 +10,7 @@ mod options;
 mod planning;
 mod revisions;
 mod seen;
+mod sets;
 mod sources;
 mod stand_in;
 

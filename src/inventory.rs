@@ -4,6 +4,7 @@
 
 pub mod applicationset;
 pub mod scan;
+mod sets;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 use crate::argocd::{AppId, Application};
 use crate::manifest::Manifest;
 use crate::snapshot::LiveObject;
+
+pub use sets::{Contested, GeneratedBy, Generation, SetDefinition, SetEntry};
 
 /// An Application as one side of the change defines it.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub struct Definition {
     pub manifest: Arc<Manifest>,
     /// The Application whose source renders it; `None` where it only lies in a file.
     pub parent: Option<AppId>,
+    /// The ApplicationSet that generates it, if one does.
+    pub generated: Option<GeneratedBy>,
 }
 
 /// Everything known about one Application.
@@ -49,6 +54,11 @@ impl Entry {
         self.definition()?.parent.as_ref()
     }
 
+    /// The ApplicationSet that generates it: at head, else at base.
+    pub fn generated(&self) -> Option<&GeneratedBy> {
+        self.definition()?.generated.as_ref()
+    }
+
     /// Whether the change edits, adds or removes its definition.
     pub fn definition_changes(&self) -> bool {
         match (&self.base, &self.head) {
@@ -59,9 +69,13 @@ impl Entry {
     }
 }
 
-/// All Applications, by id.
+/// All Applications and ApplicationSets, by id.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
     /// The Applications.
     pub entries: BTreeMap<AppId, Entry>,
+    /// The ApplicationSets, by id.
+    pub sets: BTreeMap<AppId, SetEntry>,
+    /// Applications that more than one makes.
+    pub contested: Vec<Contested>,
 }

@@ -18,6 +18,10 @@ pub mod suppress;
 
 mod app_renders_nothing;
 mod application_renamed;
+mod appset_app_left_behind;
+mod appset_drops_application;
+mod appset_generates_nothing;
+mod appset_generation_fails;
 mod cascade_delete_application;
 mod config_change_no_rollout;
 mod destination_changed;
@@ -51,6 +55,7 @@ mod snapshot_stale;
 mod source_path_missing;
 mod stateful_identity_changed;
 mod sync_refused;
+mod unknown_field;
 mod unknown_hook_type;
 mod unmanaged_application;
 mod wave_deadlock;

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use serde_json::Value;
 
+use super::sets::{self, SetGround, SetSide};
 use super::sources::{Render, Sources};
 use crate::argocd::names::{GROUP, IN_CLUSTER_SERVER};
-use crate::argocd::{AppId, Application};
+use crate::argocd::{AppId, Application, ApplicationSet};
 use crate::finding::Unjudged;
 use crate::inventory::scan::{self, Candidate, CandidateKind};
-use crate::inventory::{Definition, Entry, Inventory};
+use crate::inventory::{Contested, Definition, Entry, Inventory};
 use crate::manifest::{Manifest, Side, metadata_str};
 use crate::plan::effective;
 use crate::snapshot::{LiveObject, LiveState};
@@ -36,18 +37,26 @@ pub(super) struct Discovered {
 }
 
 /// One side while it is being found out.
-struct Finder<'a> {
-    sources: &'a Sources<'a>,
+pub(super) struct Finder<'a> {
+    pub(super) sources: &'a Sources<'a>,
+    /// What is known of ApplicationSets at both sides.
+    pub(super) ground: &'a SetGround<'a>,
     live: BTreeMap<AppId, (Arc<Application>, Arc<LiveObject>)>,
-    control_namespace: String,
-    side: Side,
+    pub(super) control_namespace: String,
+    pub(super) side: Side,
     files: Vec<Arc<str>>,
-    definitions: BTreeMap<AppId, Definition>,
+    pub(super) definitions: BTreeMap<AppId, Definition>,
     /// The Applications as they are in effect at this side.
-    in_effect: BTreeMap<AppId, Arc<Application>>,
-    problems: Vec<Unjudged>,
+    pub(super) in_effect: BTreeMap<AppId, Arc<Application>>,
+    pub(super) problems: Vec<Unjudged>,
     projects: Vec<Arc<Manifest>>,
-    other_side: BTreeMap<AppId, Definition>,
+    pub(super) other_side: BTreeMap<AppId, Definition>,
+    /// The ApplicationSets.
+    pub(super) sets: BTreeMap<AppId, SetSide>,
+    pub(super) other_sets: BTreeMap<AppId, SetSide>,
+    /// Applications with the two that make them.
+    pub(super) twice: BTreeSet<(AppId, [String; 2])>,
+    pub(super) notes: Vec<String>,
 }
 
 /// Finds every Application on both sides.
@@ -58,31 +67,37 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
     // One after the other: each goes through its files in parallel, and the second one knows what the first one has read.
     let base_files = scan::scan(&sources.revisions.base, Side::Base, &sources.workshop.parser);
     let head_files = scan::scan(&sources.revisions.head, Side::Head, &sources.workshop.parser);
-    let finder = |side: Side, candidates: &[Candidate], other_side: BTreeMap<AppId, Definition>| Finder {
-        sources,
-        live: live_applications.clone(),
-        control_namespace: control_namespace.clone(),
-        side,
-        files: files_of(candidates),
-        definitions: BTreeMap::new(),
-        in_effect: BTreeMap::new(),
-        problems: Vec::new(),
-        projects: Vec::new(),
-        other_side,
-    };
-    let mut base = finder(Side::Base, &base_files, BTreeMap::new());
+    let ground = SetGround::new(sources, live, &live_applications, all, &mut problems);
+    let finder =
+        |side: Side, candidates: &[Candidate], other_side: BTreeMap<AppId, Definition>, other_sets: BTreeMap<AppId, SetSide>| Finder {
+            sources,
+            ground: &ground,
+            sets: BTreeMap::new(),
+            other_sets,
+            twice: BTreeSet::new(),
+            notes: Vec::new(),
+            live: live_applications.clone(),
+            control_namespace: control_namespace.clone(),
+            side,
+            files: files_of(candidates),
+            definitions: BTreeMap::new(),
+            in_effect: BTreeMap::new(),
+            problems: Vec::new(),
+            projects: Vec::new(),
+            other_side,
+        };
+    let mut base = finder(Side::Base, &base_files, BTreeMap::new(), BTreeMap::new());
     base.find(&base_files);
-    let mut head = finder(Side::Head, &head_files, base.definitions.clone());
+    let mut head = finder(Side::Head, &head_files, base.definitions.clone(), base.sets.clone());
     head.find(&head_files);
     problems.append(&mut head.problems);
     let mut discovered = Discovered {
         effective: BTreeMap::new(),
         projects: std::mem::take(&mut head.projects),
         unjudged: problems,
-        notes: Vec::new(),
-        inventory: Inventory::default(),
+        notes: std::mem::take(&mut head.notes),
+        inventory: Inventory { contested: contested(&base, &head), ..Inventory::default() },
     };
-    discovered.unjudged.extend(application_sets(&head_files, sources, all));
     discovered.unjudged.extend(unreadable_files(sources, all));
     let ids: BTreeSet<AppId> = base.definitions.keys().chain(head.definitions.keys()).chain(live_applications.keys()).cloned().collect();
     for id in ids {
@@ -100,31 +115,24 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
         };
         discovered.inventory.entries.insert(id, entry);
     }
+    discovered.inventory.sets = sets::entries(&ground, std::mem::take(&mut base.sets), std::mem::take(&mut head.sets));
     discovered
+}
+
+/// Applications that more than one makes at head.
+fn contested(base: &Finder<'_>, head: &Finder<'_>) -> Vec<Contested> {
+    let of = |(application, by): &(AppId, [String; 2])| Contested {
+        application: application.clone(),
+        by: by.to_vec(),
+        introduced: !base.twice.contains(&(application.clone(), by.clone())),
+    };
+    head.twice.iter().map(of).collect()
 }
 
 fn files_of(candidates: &[Candidate]) -> Vec<Arc<str>> {
     let mut files: Vec<Arc<str>> = candidates.iter().map(|candidate| Arc::clone(&candidate.manifest.origin.path)).collect();
     files.dedup();
     files
-}
-
-/// ApplicationSets are not generated yet; each that the change touches is named.
-fn application_sets(candidates: &[Candidate], sources: &Sources<'_>, all: bool) -> Vec<Unjudged> {
-    let sets = candidates.iter().filter(|candidate| candidate.kind == CandidateKind::ApplicationSet);
-    let touched = sets.filter(|candidate| all || sources.revisions.changes.touches(&candidate.manifest.origin.path));
-    touched
-        .map(|candidate| Unjudged {
-            application: None,
-            what: format!(
-                "ApplicationSet {} ({}:{})",
-                candidate.manifest.key.place(),
-                candidate.manifest.origin.path,
-                candidate.manifest.origin.line
-            ),
-            why: "presync does not generate Applications from ApplicationSets yet".to_owned(),
-        })
-        .collect()
 }
 
 /// Files with Argo CD objects that the change touches and that are broken: nothing is known of what they define.
@@ -168,11 +176,13 @@ impl Finder<'_> {
             match candidate.kind {
                 CandidateKind::Application => self.define(&candidate.manifest, None),
                 CandidateKind::Project => self.projects.push(Arc::clone(&candidate.manifest)),
-                CandidateKind::ApplicationSet => {}
+                CandidateKind::ApplicationSet => self.define_set(&candidate.manifest, None),
             }
         }
         let mut rendered: BTreeSet<(AppId, String)> = BTreeSet::new();
+        let mut took_live_sets = false;
         for _ in 0..MAX_DEPTH {
+            self.expand_sets();
             self.bring_into_effect();
             let waiting: Vec<(AppId, Arc<Application>)> = self
                 .in_effect
@@ -183,7 +193,12 @@ impl Finder<'_> {
                 })
                 .collect();
             if waiting.is_empty() {
-                return;
+                if took_live_sets {
+                    return;
+                }
+                took_live_sets = true;
+                self.take_live_sets();
+                continue;
             }
             let renders: Vec<Render> = waiting.par_iter().map(|(_, application)| self.sources.render(application, self.side)).collect();
             for ((id, application), render) in waiting.into_iter().zip(renders) {
@@ -224,6 +239,10 @@ impl Finder<'_> {
             if crate::argocd::Project::is_project(&manifest.object) && self.side == Side::Head {
                 self.projects.push(Arc::clone(manifest));
             }
+            if ApplicationSet::is_set(&manifest.object) {
+                self.define_set(manifest, Some(parent));
+                continue;
+            }
             if !Application::is_application(&manifest.object) {
                 continue;
             }
@@ -241,9 +260,18 @@ impl Finder<'_> {
         match Application::read(Arc::clone(&manifest.object), &self.control_namespace) {
             Ok(application) => {
                 let id = application.id.clone();
-                let definition = Definition { application: Arc::new(application), manifest: Arc::clone(manifest), parent: parent.cloned() };
+                let definition = Definition {
+                    application: Arc::new(application),
+                    manifest: Arc::clone(manifest),
+                    parent: parent.cloned(),
+                    generated: None,
+                };
                 let known = self.definitions.get(&id);
-                if parent.is_some() || known.is_none_or(|known| known.parent.is_none()) {
+                if let (Some(parent), Some(by)) = (parent, known.and_then(|known| known.generated.as_ref())) {
+                    self.twice.insert((id, sets::both(sets::made_by_set(&by.set), sets::made_by_parent(parent))));
+                    return;
+                }
+                if parent.is_some() || known.is_none_or(|known| known.parent.is_none() && known.generated.is_none()) {
                     self.in_effect.remove(&id);
                     self.definitions.insert(id, definition);
                 }
@@ -266,6 +294,9 @@ impl Finder<'_> {
         let definition = self.definitions.get(id);
         let Some((live, object)) = self.live.get(id) else { return definition.map(|definition| Arc::clone(&definition.application)) };
         let Some(definition) = definition else { return Some(Arc::clone(live)) };
+        if let Some(by) = &definition.generated {
+            return self.effective_generated(definition, by, (live, object)).or_else(|| Some(Arc::clone(live)));
+        }
         let object = match (&definition.parent, self.other_side.get(id)) {
             (Some(_), _) => effective::after_parent_sync(&definition.manifest.object, object.object()),
             (None, Some(before)) if self.side == Side::Head && before.parent.is_none() => {
@@ -278,7 +309,7 @@ impl Finder<'_> {
 }
 
 /// A rendered Application in the namespace that it lands in.
-fn in_namespace(manifest: &Arc<Manifest>, namespace: &str) -> Arc<Manifest> {
+pub(super) fn in_namespace(manifest: &Arc<Manifest>, namespace: &str) -> Arc<Manifest> {
     if &*manifest.key.namespace == namespace {
         return Arc::clone(manifest);
     }

@@ -185,12 +185,13 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
     }
     let id = entry.id.to_string();
     // A file that nothing applied yet, and that the change does not touch, is not in the cluster.
-    let deployed = entry.live.is_some() || live.is_assumed() || entry.parent().is_some() || entry.base.is_none();
+    let deployed =
+        entry.live.is_some() || live.is_assumed() || entry.parent().is_some() || entry.generated().is_some() || entry.base.is_none();
     if !deployed {
         let why = "the snapshot has no such Application and no parent renders it".to_owned();
         return One { unjudged: vec![Unjudged { application: Some(id), what: "Application in a file".to_owned(), why }], ..One::default() };
     }
-    let origin = entry.definition().map(|definition| definition.manifest.origin.clone());
+    let origin = entry.definition().map(|definition| definition.manifest.origin.clone()).filter(|origin| !origin.path.is_empty());
     // Where nothing differs, the two sides are one.
     let rendered_at_base = if affected { candidate.base.as_ref().map(SideRender::manifests).unwrap_or_default() } else { head.manifests() };
     let input = Input {
@@ -431,7 +432,9 @@ fn delete_closure(
     head: &World<'_>,
     base: &World<'_>,
 ) {
-    let mut pending: Vec<(AppId, String)> = plans.values().flat_map(deleted_children).collect();
+    let assumed = base.live.is_assumed();
+    let mut pending: Vec<(AppId, String)> = plans.values().flat_map(|plan| deleted_children(plan, discovered, assumed)).collect();
+    pending.extend(sets::no_longer_generated(&discovered.inventory, assumed));
     let mut done: BTreeSet<AppId> = BTreeSet::new();
     while let Some((id, reason)) = pending.pop() {
         if !done.insert(id.clone()) {
@@ -448,24 +451,26 @@ fn delete_closure(
         let world = if entry.is_some_and(|entry| entry.base.is_some()) { base } else { head };
         let untracked = sources.rendered(&application, Side::Base);
         let plan = deletion::plan(&application, origin, reason, &untracked, world);
-        pending.extend(deleted_children(&plan));
+        pending.extend(deleted_children(&plan, discovered, assumed));
         plans.insert(id, plan);
     }
 }
 
 /// The Applications that a plan deletes, with the reason.
-fn deleted_children(plan: &SyncPlan) -> Vec<(AppId, String)> {
+fn deleted_children(plan: &SyncPlan, discovered: &Discovered, assumed: bool) -> Vec<(AppId, String)> {
     let parent = &plan.application.id;
-    let deleted = plan.changes.iter().filter(|change| change.action.deletes() && change.key.is(GROUP, "Application"));
-    deleted
-        .map(|change| {
-            let reason = match change.action {
-                Action::Prune => format!("Application {parent} prunes it"),
-                _ => format!("it goes with Application {parent}"),
-            };
-            (AppId::new(&change.key.namespace, &change.key.name), reason)
-        })
-        .collect()
+    let mut found = Vec::new();
+    for change in plan.changes.iter().filter(|change| change.action.deletes()) {
+        let reason = match change.action {
+            Action::Prune => format!("Application {parent} prunes it"),
+            _ => format!("it goes with Application {parent}"),
+        };
+        if change.key.is(GROUP, "Application") {
+            found.push((AppId::new(&change.key.namespace, &change.key.name), reason));
+        }
+        found.extend(sets::with_their_set(&change.key, &discovered.inventory, assumed));
+    }
+    found
 }
 
 /// Live state where there is no snapshot: what base renders stands in for it.

@@ -93,6 +93,15 @@ impl<'a> Sources<'a> {
         }
     }
 
+    /// Why a generator's repository and revision are not the files that are compared; `None` where they are.
+    pub(super) fn why_elsewhere(&self, url: &str, revision: &str) -> Option<String> {
+        let source = Source { repo_url: url.to_owned(), target_revision: revision.to_owned(), ..Source::default() };
+        if !self.is_here(&source) {
+            return Some(format!("it reads {}, which is not this repository; say --repo-url if it is", crate::repo::without_password(url)));
+        }
+        self.follows(&source).err().map(|revision| format!("it reads the revision {revision}, which this change does not reach"))
+    }
+
     /// The clean paths of an Application's sources in this repository.
     pub(super) fn paths(&self, application: &Application) -> Vec<String> {
         let here = application.spec.sources().iter().filter(|source| self.is_here(source));

@@ -28,6 +28,7 @@ pub use self::recover::like_live;
 use self::generators::Generators;
 use self::gotemplate::TemplateError;
 use crate::argocd::ApplicationSet;
+use crate::argocd::applicationset::Generator;
 use crate::snapshot::LiveState;
 
 /// What a set is expanded with.
@@ -114,6 +115,44 @@ pub fn duplicate_names(applications: &[Generated]) -> Vec<&str> {
         *counts.entry(name).or_default() += 1;
     }
     counts.into_iter().filter(|(_, count)| *count > 1).map(|(name, _)| name).collect()
+}
+
+/// Whether a set's git generators may read any of these paths. Placeholders in patterns stand for anything.
+pub fn reads_any(set: &ApplicationSet, paths: &[std::sync::Arc<str>]) -> bool {
+    let mut pending: Vec<&Generator> = set.spec.generators.iter().collect();
+    while let Some(generator) = pending.pop() {
+        pending.extend(generator.children());
+        let Some(git) = &generator.git else { continue };
+        let open = |pattern: &str| without_placeholders(pattern);
+        let files = git.files.iter().filter(|item| !item.exclude).filter_map(|item| paths::FilePattern::new(&open(&item.path), false).ok());
+        if files.into_iter().any(|pattern| paths.iter().any(|path| pattern.matches(path))) {
+            return true;
+        }
+        let above =
+            |path: &str| -> Vec<String> { path.match_indices('/').filter_map(|(at, _)| path.get(..at)).map(str::to_owned).collect() };
+        let reads_directory = |path: &std::sync::Arc<str>| {
+            let directories = above(path);
+            let mut items = git.directories.iter().filter(|item| !item.exclude).map(|item| open(&item.path));
+            items.any(|pattern| directories.iter().any(|directory| paths::directory_matches(&pattern, directory) == Some(true)))
+        };
+        if paths.iter().any(reads_directory) {
+            return true;
+        }
+    }
+    false
+}
+
+/// A pattern with `*` in place of what is filled in later.
+fn without_placeholders(pattern: &str) -> String {
+    let mut out = String::new();
+    let mut rest = pattern;
+    while let Some((before, tail)) = rest.split_once("{{") {
+        out.push_str(before);
+        out.push('*');
+        rest = tail.split_once("}}").map_or("", |(_, after)| after);
+    }
+    out.push_str(rest);
+    out
 }
 
 #[cfg(test)]

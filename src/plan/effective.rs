@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::argocd::names::LAST_APPLIED;
+use crate::argocd::ApplicationSet;
+use crate::argocd::names::{LAST_APPLIED, POST_DELETE_FINALIZER, PRE_DELETE_FINALIZER};
 use crate::manifest::annotation;
 
 /// The live object after `target` was applied to it. Fields that neither `target` nor `original` name stay as they are live;
@@ -65,6 +66,95 @@ fn edited(base: &Value, head: &Value, live: &Value) -> Value {
             Value::Object(result)
         }
         _ => head.clone(),
+    }
+}
+
+/// Annotations of generated Applications that keep their live value, whatever the set says.
+const PRESERVED_ANNOTATIONS: [&str; 3] = ["notified.notifications.argoproj.io", "argocd.argoproj.io/refresh", "argocd.argoproj.io/hydrate"];
+
+/// The live Application after its ApplicationSet's controller has brought it in line with what is generated: its spec is replaced, and so are
+/// labels, annotations and finalizers, except what the set preserves or ignores.
+///
+/// Source: Argo CD `applicationset/controllers/applicationset_controller.go:createOrUpdateInCluster`.
+pub fn after_set(generated: &Value, live: &Value, set: &ApplicationSet) -> Arc<Value> {
+    let mut updated = live.clone();
+    let empty = Map::new();
+    let field =
+        |object: &Value, name: &str| object.pointer(&format!("/metadata/{name}")).and_then(Value::as_object).cloned().unwrap_or_default();
+    let preserved = |name: &str| -> Vec<&str> {
+        let fields = &set.spec.preserved_fields;
+        match name {
+            "annotations" => fields.annotations.iter().map(String::as_str).chain(PRESERVED_ANNOTATIONS).collect(),
+            _ => fields.labels.iter().map(String::as_str).collect(),
+        }
+    };
+    if let Some(metadata) = updated.get_mut("metadata").and_then(Value::as_object_mut) {
+        for name in ["labels", "annotations"] {
+            let mut texts = field(generated, name);
+            for (key, value) in field(live, name) {
+                if preserved(name).contains(&key.as_str()) {
+                    texts.insert(key, value);
+                }
+            }
+            put_or_remove(metadata, name, Value::Object(texts));
+        }
+        let list = |object: &Value| object.pointer("/metadata/finalizers").and_then(Value::as_array).cloned().unwrap_or_default();
+        let mut finalizers = list(generated);
+        let of_hooks = |finalizer: &Value| {
+            finalizer.as_str().is_some_and(|text| text.starts_with(PRE_DELETE_FINALIZER) || text.starts_with(POST_DELETE_FINALIZER))
+        };
+        finalizers.extend(list(live).into_iter().filter(of_hooks));
+        put_or_remove(metadata, "finalizers", Value::Array(finalizers));
+    }
+    if let Some(object) = updated.as_object_mut() {
+        object.insert("spec".to_owned(), generated.get("spec").cloned().unwrap_or(Value::Object(empty)));
+    }
+    let name = crate::manifest::metadata_str(generated, "name").unwrap_or_default();
+    for ignored in set.spec.ignore_application_differences.iter().filter(|ignored| ignored.name.is_empty() || ignored.name == name) {
+        let from_jq = ignored.jq_path_expressions.iter().filter_map(|path| pointer_of_path(path));
+        for pointer in ignored.json_pointers.iter().cloned().chain(from_jq) {
+            keep_live(&mut updated, live, &pointer);
+        }
+    }
+    Arc::new(updated)
+}
+
+fn put_or_remove(fields: &mut Map<String, Value>, name: &str, value: Value) {
+    let is_empty = value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty);
+    if is_empty {
+        fields.remove(name);
+    } else {
+        fields.insert(name.to_owned(), value);
+    }
+}
+
+/// The JSON pointer of a jq path that only names fields.
+fn pointer_of_path(path: &str) -> Option<String> {
+    let names = path.strip_prefix('.')?;
+    let plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '_');
+    (!names.is_empty() && names.chars().all(plain)).then(|| format!("/{}", names.replace('.', "/")))
+}
+
+/// Puts the live value of a field back, or takes the field out where live has none.
+fn keep_live(updated: &mut Value, live: &Value, pointer: &str) {
+    let Some((parent, last)) = pointer.rsplit_once('/') else { return };
+    let name = last.replace("~1", "/").replace("~0", "~");
+    match live.pointer(pointer) {
+        Some(value) => {
+            let mut at = updated;
+            for part in parent.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")) {
+                let Some(fields) = at.as_object_mut() else { return };
+                at = fields.entry(part).or_insert_with(|| Value::Object(Map::new()));
+            }
+            if let Some(fields) = at.as_object_mut() {
+                fields.insert(name, value.clone());
+            }
+        }
+        None => {
+            if let Some(fields) = updated.pointer_mut(parent).and_then(Value::as_object_mut) {
+                fields.remove(&name);
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::cascade_delete_application::removal;
 use super::draft::Findings;
-use super::facts::{View, application_key, named_with_data_first, plural};
+use super::facts::{View, application_key, deleted_by_set, named_with_data_first, plural};
 use crate::argocd::{AppId, Application};
 use crate::inventory::Entry;
 use crate::manifest::ResourceKey;
@@ -12,7 +12,7 @@ use crate::plan::{Action, SyncMode, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     let created = created(view);
-    for old in view.facts.plans.iter().filter(|plan| plan.sync.mode == SyncMode::Deleted) {
+    for old in view.facts.plans.iter().filter(|plan| plan.sync.mode == SyncMode::Deleted && deleted_by_set(view, plan).is_none()) {
         let Some((new, shared)) = successor(view, old, &created) else { continue };
         let deleted: Vec<&ResourceKey> = shared.iter().filter(|(_, action)| *action == Action::Delete).map(|(key, _)| *key).collect();
         let (name, new_name) = (&old.application.id.name, &new.application.id.name);

@@ -26,6 +26,10 @@ macro_rules! rules {
 rules! {
     native: {
         app_renders_nothing: "app-renders-nothing",
+        appset_app_left_behind: "appset-app-left-behind",
+        appset_drops_application: "appset-drops-application",
+        appset_generates_nothing: "appset-generates-nothing",
+        appset_generation_fails: "appset-generation-fails",
         application_renamed: "application-renamed",
         cascade_delete_application: "cascade-delete-application",
         config_change_no_rollout: "config-change-no-rollout",
@@ -60,11 +64,13 @@ rules! {
         source_path_missing: "source-path-missing",
         stateful_identity_changed: "stateful-identity-changed",
         sync_refused: "sync-refused",
+        unknown_field: "unknown-field",
         unknown_hook_type: "unknown-hook-type",
         unmanaged_application: "unmanaged-application",
         wave_deadlock: "wave-deadlock",
     }
     cel: {
+        "appset-unknown-generator",
         "crd-left-behind",
         "force-replace-stateful",
         "hook-cannot-replace-live",
@@ -78,6 +84,7 @@ rules! {
         "prune-needs-confirmation",
         "prune-off-leftover",
         "pvc-unprotected",
+        "rolling-sync-disables-automated",
     }
 }
 

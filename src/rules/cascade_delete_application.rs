@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::draft::{Draft, Findings};
-use super::facts::{View, holds_data, named_with_data_first, plural};
+use super::facts::{View, deleted_by_set, holds_data, named_with_data_first, plural};
 use super::project_removed_in_use::hangs;
 use crate::argocd::AppId;
 use crate::argocd::names::{GROUP, RESOURCES_FINALIZER};
@@ -13,7 +13,7 @@ use crate::plan::{Action, Change, SyncMode, SyncPlan};
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     for plan in view.facts.plans.iter().filter(|plan| plan.sync.mode == SyncMode::Deleted) {
         // What may hang for want of its project is told with the project.
-        if goes_with_its_parent(view, plan) || hangs(view, plan) {
+        if goes_with_its_parent(view, plan) || deleted_by_set(view, plan).is_some() || hangs(view, plan) {
             continue;
         }
         let deleted = deleted_with(view, plan);
@@ -46,7 +46,7 @@ fn goes_with_its_parent(view: &View<'_>, plan: &SyncPlan) -> bool {
 }
 
 /// What the finalizer deletes, through Applications that are deleted with it.
-fn deleted_with<'a>(view: &View<'a>, plan: &'a SyncPlan) -> Vec<&'a Change> {
+pub(super) fn deleted_with<'a>(view: &View<'a>, plan: &'a SyncPlan) -> Vec<&'a Change> {
     let mut deleted = Vec::new();
     let mut seen: BTreeSet<&AppId> = BTreeSet::from([&plan.application.id]);
     let mut pending = vec![plan];

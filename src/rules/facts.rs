@@ -5,6 +5,7 @@ mod failures;
 mod protection;
 mod references;
 mod scalers;
+mod sets;
 mod volumes;
 mod writers;
 
@@ -17,6 +18,7 @@ pub(super) use failures::render_failures;
 pub(super) use protection::{Misspelling, misspelled};
 pub(super) use references::{References, pod_template, use_by};
 pub(super) use scalers::{Scaler, Scalers};
+pub(super) use sets::{deleted_by, deleted_by_set, set_key, set_origin};
 pub(super) use volumes::{Volume, claims_of, is_claim_template_owner, templates, volume_of};
 pub(super) use writers::{Writer, is_argocd, is_person, writer_of};
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{DuplicateKey, Facts, RenderFailure, RuleSet};
-use crate::argocd::{AppId, Application};
+use crate::argocd::{AppId, Application, ApplicationSet, ApplicationsSync};
 use crate::finding::{Finding, Severity};
-use crate::inventory::{Definition, Entry, Inventory};
+use crate::inventory::{Definition, Entry, GeneratedBy, Generation, Inventory, SetDefinition, SetEntry};
 use crate::manifest::{Manifest, Origin, ResourceKey, Side};
 use crate::plan::{Action, AppChange, Basis, Change, Phase, Reason, SyncDecision, SyncMode, SyncPlan};
 use crate::snapshot::{LiveObject, LiveState};
@@ -199,6 +199,7 @@ pub(super) fn inventory(
             application: application(object.clone()),
             manifest: manifest(object, side),
             parent: parent.map(|name| AppId::new("argocd", name)),
+            generated: None,
         };
         let live = on_cluster.map(|object| (application(object.clone()), live(object)));
         let base = base.map(|object| definition(object, Side::Base));
@@ -208,7 +209,7 @@ pub(super) fn inventory(
         let effective = head.as_ref().map(|definition| definition.application.clone());
         all.insert(id.clone(), Entry { id, base, head, live, effective });
     }
-    Inventory { entries: all }
+    Inventory { entries: all, ..Inventory::default() }
 }
 
 /// A finding of a rule about a ConfigMap.
@@ -247,4 +248,59 @@ pub(super) fn failure(application: &str, rule: &'static str) -> RenderFailure {
 pub(super) fn condition(kind: &'static str, message: &str, about: &str) -> crate::plan::Condition {
     let key = Some(ResourceKey::new("", about, "shop", "x"));
     crate::plan::Condition { kind, message: message.into(), key, origin: Some(origin("apps/x.yaml", Side::Head)) }
+}
+
+/// An Application of the ApplicationSet `tenants` that is deleted, with its finalizer, and what happens to its objects.
+pub(super) fn dropped(name: &str, changes: Vec<Change>) -> SyncPlan {
+    let mut plan = plan(name, changes);
+    plan.sync.mode = SyncMode::Deleted;
+    plan.change = AppChange::Removed;
+    edit_application(&mut plan, |object| object["metadata"]["finalizers"] = json!(["resources-finalizer.argocd.argoproj.io"]));
+    plan
+}
+
+/// An inventory of the ApplicationSet `tenants` and the Applications that it generates at base and at head; `None` where it is not there.
+pub(super) fn generated_inventory(base: Option<&[&str]>, head: Option<&[&str]>) -> Inventory {
+    let set_object = json!({
+        "apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": {"name": "tenants", "namespace": "argocd"},
+        "spec": {"generators": [{"list": {"elements": []}}], "template": {"metadata": {"name": "{{name}}"}}},
+    });
+    let id = AppId::new("argocd", "tenants");
+    let set = Arc::new(ApplicationSet::read(Arc::new(set_object.clone()), "argocd").unwrap());
+    let side = |names: &[&str], side: Side| SetDefinition {
+        set: Arc::clone(&set),
+        manifest: Some(manifest(set_object.clone(), side)),
+        parent: Some(AppId::new("argocd", "root")),
+        generation: Generation::Done,
+        names: names.iter().map(|name| Arc::from(*name)).collect(),
+        repeated: Vec::new(),
+    };
+    let mut all = Inventory::default();
+    for name in base.iter().chain(&head).copied().flatten() {
+        let definition = |names: Option<&[&str]>, side: Side| {
+            names.is_some_and(|names| names.contains(name)).then(|| Definition {
+                application: application(application_object(name)),
+                manifest: manifest(application_object(name), side),
+                parent: None,
+                generated: Some(GeneratedBy { set: id.clone(), parameters: Some(Arc::new(json!({"name": name}))) }),
+            })
+        };
+        let own = AppId::new("argocd", name);
+        let live_object = application_object(name);
+        let on_cluster = base.is_some_and(|base| base.contains(name)).then(|| (application(live_object.clone()), live(live_object)));
+        let (base, head) = (definition(base, Side::Base), definition(head, Side::Head));
+        let effective = head.as_ref().map(|head| head.application.clone());
+        all.entries.insert(own.clone(), Entry { id: own, base, head, live: on_cluster, effective });
+    }
+    let entry = SetEntry {
+        base: base.map(|names| side(names, Side::Base)),
+        head: head.map(|names| side(names, Side::Head)),
+        live: None,
+        owned: base.iter().copied().flatten().map(|name| AppId::new("argocd", name)).collect(),
+        policy: ApplicationsSync::SYNC,
+        progressive: false,
+        id: id.clone(),
+    };
+    all.sets.insert(id, entry);
+    all
 }

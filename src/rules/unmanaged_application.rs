@@ -12,6 +12,7 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     for (id, entry) in &view.facts.inventory.entries {
         let Some((_, live)) = &entry.live else { continue };
         if entry.parent().is_some()
+            || entry.generated().is_some()
             || entry.base.as_ref().is_some_and(|base| base.parent.is_some())
             || is_applied_by_another(view, live, id)
         {

@@ -338,3 +338,37 @@ fn every_expression_runs_on_changes_of_every_action_and_kind_that_it_may_meet() 
     let run = Run { plans: vec![plan("a", changes)], ..Run::default() };
     super::super::judge(&run.facts(), &super::super::RuleSet::builtin().unwrap()).unwrap();
 }
+
+fn application_set(spec: Value) -> Value {
+    json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": {"name": "fleet", "namespace": "argocd"}, "spec": spec})
+}
+
+#[test]
+fn appset_unknown_generator_names_what_is_no_generator() {
+    let found = |generators: Value| run("appset-unknown-generator", added(application_set(json!({"generators": generators}))));
+    let lists = json!([{"list": {}}, {"lists": {"elements": []}, "selector": {}}]);
+    assert_eq!(
+        found(lists.clone())[0].message,
+        "ApplicationSet argocd/fleet: 1 generator of no known kind (`lists`): Argo CD only logs that, and the entry yields nothing"
+    );
+    assert!(found(json!([{"list": {}}, {"plugin": {}}, {"matrix": {}}])).is_empty());
+    assert!(found(json!("broken")).is_empty());
+    let old = application_set(json!({"generators": lists}));
+    assert!(run("appset-unknown-generator", changed(old.clone(), old.clone(), old, Action::None, Reason::InSync)).is_empty());
+}
+
+#[test]
+fn rolling_sync_disables_automated_speaks_of_new_strategies_over_automated_templates() {
+    let set = |kind: &str, automated: Value| {
+        application_set(json!({"strategy": {"type": kind, "rollingSync": {"steps": [{}]}},
+            "template": {"spec": {"syncPolicy": {"automated": automated}}}}))
+    };
+    let found = run("rolling-sync-disables-automated", added(set("RollingSync", json!({"selfHeal": true}))));
+    assert!(
+        found[0].message.contains("their automated policy (self-heal) is disabled, once the controller runs with"),
+        "{}",
+        found[0].message
+    );
+    assert!(run("rolling-sync-disables-automated", added(set("AllAtOnce", json!({})))).is_empty());
+    assert!(run("rolling-sync-disables-automated", added(set("RollingSync", Value::Null))).is_empty());
+}

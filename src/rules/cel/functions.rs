@@ -7,6 +7,8 @@
 //! | `option(object, 'Prune')` | the value of `Prune=` in the object's sync options as Argo CD reads them, or `''` |
 //! | `hasOption(object, 'Replace=true')` | whether the object's sync options hold exactly this entry |
 //! | `field(object, '/spec/replicas')` | the value at a JSON pointer, or `null` |
+//! | `items(value)` | the elements of a list; none of anything else |
+//! | `keys(value)` | the keys of a map, sorted; none of anything else |
 //! | `plural(3, 'object')` | `3 objects`, and `1 object` for one |
 //!
 //! All of them take `null` for an object.
@@ -20,7 +22,7 @@ use crate::argocd::hook::list;
 use crate::argocd::names::SYNC_OPTIONS;
 
 /// Names of the functions.
-pub(super) const NAMES: [&str; 6] = ["annotation", "label", "option", "hasOption", "field", "plural"];
+pub(super) const NAMES: [&str; 8] = ["annotation", "label", "option", "hasOption", "field", "items", "keys", "plural"];
 
 /// Adds the functions to a context.
 pub(super) fn add(context: &mut Context<'_, '_>) -> Result<(), DeclarationError> {
@@ -35,10 +37,28 @@ pub(super) fn add(context: &mut Context<'_, '_>) -> Result<(), DeclarationError>
         list(Some(&sync_options(&object))).any(|one| one == entry.as_str())
     })?;
     context.add_function("field", |object: Value, pointer: Arc<String>| field(&object, &pointer))?;
+    context.add_function("items", |value: Value| match value {
+        Value::List(items) => items,
+        _ => Arc::default(),
+    })?;
+    context.add_function("keys", |value: Value| Arc::new(keys(&value)))?;
     context.add_function("plural", |count: i64, noun: Arc<String>| {
         Arc::new(crate::rules::facts::plural(usize::try_from(count).unwrap_or(0), &noun))
     })?;
     Ok(())
+}
+
+fn keys(value: &Value) -> Vec<Value> {
+    let Value::Map(Map { map }) = value else { return Vec::new() };
+    let mut names: Vec<Arc<String>> = map
+        .keys()
+        .filter_map(|key| match key {
+            Key::String(name) => Some(name.clone()),
+            _ => None,
+        })
+        .collect();
+    names.sort();
+    names.into_iter().map(Value::String).collect()
 }
 
 fn sync_options(object: &Value) -> Arc<String> {

@@ -35,9 +35,17 @@ impl Shared {
             "version": {"major": version.major, "minor": version.minor, "text": version.to_string()},
             "namespace": settings.namespace,
             "tracking": tracking,
+            "progressiveSyncs": progressive_syncs(settings),
         });
         Self { env, argocd: from_json(&argocd) }
     }
+}
+
+/// Whether the controller of ApplicationSets rolls out step by step.
+fn progressive_syncs(settings: &Settings) -> bool {
+    ["applicationsetcontroller.enable.progressive.syncs", "applicationSetProgressiveSyncs"]
+        .iter()
+        .any(|name| settings.entry(name) == Some("true"))
 }
 
 impl<'a> Variables<'a> {

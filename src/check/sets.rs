@@ -1,0 +1,486 @@
+//! ApplicationSets of one side: which there are, how they are in effect, and the Applications that they generate.
+//!
+//! Takes sets out of files, out of parents' sources and live; hands on definitions of Applications. What cannot be evaluated leaves the
+//! Applications of the set as they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use serde_json::Value;
+
+use super::applications::{Finder, in_namespace};
+use super::sources::Sources;
+use crate::argocd::names::{GROUP, IN_CLUSTER_SERVER};
+use crate::argocd::{AppId, Application, ApplicationSet, ApplicationsSync, Settings};
+use crate::finding::Unjudged;
+use crate::inventory::applicationset::{self, Clusters, Expansion, Generated, GitFiles, Surroundings};
+use crate::inventory::{Definition, GeneratedBy, Generation, Inventory, SetDefinition, SetEntry};
+use crate::manifest::{Manifest, Origin, ResourceKey, Side, metadata_str};
+use crate::plan::effective;
+use crate::snapshot::{LiveObject, LiveState};
+
+/// What the controller of ApplicationSets was told.
+pub(super) struct Controller {
+    policy: Option<String>,
+    overridable: Option<bool>,
+    progressive: bool,
+    doublestar: bool,
+}
+
+impl Controller {
+    /// Reads the entries of `argocd-cmd-params-cm`, or the short names of a `settings.yaml`.
+    fn of(settings: &Settings) -> Self {
+        let entry = |names: [&str; 2]| names.iter().find_map(|name| settings.entry(name));
+        let flag = |names: [&str; 2]| entry(names).map(|value| value == "true");
+        Self {
+            policy: entry(["applicationsetcontroller.policy", "applicationSetPolicy"]).map(str::to_owned),
+            overridable: flag(["applicationsetcontroller.enable.policy.override", "applicationSetPolicyOverride"]),
+            progressive: flag(["applicationsetcontroller.enable.progressive.syncs", "applicationSetProgressiveSyncs"]).unwrap_or(false),
+            doublestar: flag(["applicationsetcontroller.enable.new.git.file.globbing", "applicationSetNewGitFileGlobbing"])
+                .unwrap_or(false),
+        }
+    }
+
+    fn policy_of(&self, set: &ApplicationSet) -> ApplicationsSync {
+        ApplicationsSync::in_force(set.spec.sync_policy.applications_sync.as_deref(), self.policy.as_deref(), self.overridable)
+    }
+}
+
+/// A live Application that a set owns.
+type Owned = (Arc<Application>, Arc<LiveObject>);
+
+/// What both sides know about ApplicationSets.
+pub(super) struct SetGround<'a> {
+    live_state: Option<&'a LiveState>,
+    live: BTreeMap<AppId, (Arc<ApplicationSet>, Arc<LiveObject>)>,
+    /// By the set that owns them.
+    owned: BTreeMap<AppId, Vec<Owned>>,
+    clusters: Clusters,
+    controller: Controller,
+    files: [GitFiles; 2],
+    all: bool,
+}
+
+impl<'a> SetGround<'a> {
+    /// Out of live state.
+    pub(super) fn new(
+        sources: &Sources<'_>,
+        live: Option<&'a LiveState>,
+        applications: &BTreeMap<AppId, Owned>,
+        all: bool,
+        problems: &mut Vec<Unjudged>,
+    ) -> Self {
+        let mut owned: BTreeMap<AppId, Vec<Owned>> = BTreeMap::new();
+        for (id, (application, object)) in applications {
+            if let Some(set) = owning_set(object.object()) {
+                owned.entry(AppId::new(&id.namespace, set)).or_default().push((Arc::clone(application), Arc::clone(object)));
+            }
+        }
+        let no_snapshot = || Clusters::Unknown("the clusters are not known without a snapshot".to_owned());
+        Self {
+            live_state: live,
+            live: live.map(|live| live_sets(live, problems)).unwrap_or_default(),
+            owned,
+            clusters: live.map_or_else(no_snapshot, Clusters::of_live),
+            controller: Controller::of(live.map_or(&Settings::default(), LiveState::settings)),
+            files: [GitFiles::new(sources.revisions.tree(Side::Base)), GitFiles::new(sources.revisions.tree(Side::Head))],
+            all,
+        }
+    }
+
+    fn owned_by(&self, set: &AppId) -> &[Owned] {
+        self.owned.get(set).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// The name of the set that owns an Application.
+fn owning_set(object: &Value) -> Option<&str> {
+    let owners = object.pointer("/metadata/ownerReferences")?.as_array()?;
+    let owner = owners.iter().find(|owner| owner.get("kind").and_then(Value::as_str) == Some("ApplicationSet"))?;
+    owner.get("name")?.as_str()
+}
+
+fn live_sets(live: &LiveState, problems: &mut Vec<Unjudged>) -> BTreeMap<AppId, (Arc<ApplicationSet>, Arc<LiveObject>)> {
+    let mut found = BTreeMap::new();
+    for object in live.of_kind(IN_CLUSTER_SERVER, GROUP, "ApplicationSet") {
+        match ApplicationSet::read(Arc::new(object.object().clone()), &live.settings().namespace) {
+            Ok(set) => drop(found.insert(set.id.clone(), (Arc::new(set), Arc::clone(object)))),
+            Err(error) => problems.push(Unjudged {
+                application: None,
+                what: format!("live ApplicationSet {}", object.key.place()),
+                why: error.to_string(),
+            }),
+        }
+    }
+    found
+}
+
+/// A set of one side.
+#[derive(Clone)]
+pub(super) struct SetSide {
+    manifest: Option<Arc<Manifest>>,
+    parent: Option<AppId>,
+    /// What it generates, once it was expanded.
+    definition: Option<SetDefinition>,
+}
+
+impl Finder<'_> {
+    /// Records a set; one that a parent renders wins over one that merely lies in a file.
+    pub(super) fn define_set(&mut self, manifest: &Arc<Manifest>, parent: Option<&Application>) {
+        let namespace = match (metadata_str(&manifest.object, "namespace"), parent) {
+            (Some(namespace), _) if !namespace.is_empty() => namespace,
+            (_, Some(parent)) => &parent.spec.destination.namespace,
+            _ => &self.control_namespace,
+        };
+        let placed = in_namespace(manifest, namespace);
+        if let Err(error) = ApplicationSet::read(Arc::clone(&placed.object), &self.control_namespace) {
+            if self.side == Side::Head {
+                let origin = &manifest.origin;
+                let what = format!("ApplicationSet {} ({}:{})", manifest.key.place(), origin.path, origin.line);
+                self.problems.push(Unjudged { application: None, what, why: error.to_string() });
+            }
+            return;
+        }
+        let id = AppId::new(&placed.key.namespace, &placed.key.name);
+        let parent = parent.map(|parent| parent.id.clone());
+        if let Some(known) = self.sets.get_mut(&id) {
+            if parent.is_none() && known.parent.is_some() {
+                return;
+            }
+            if known.manifest.as_ref().is_some_and(|known| known.object == placed.object) && known.parent == parent {
+                return;
+            }
+            self.forget_generated(&id);
+        }
+        self.sets.insert(id, SetSide { manifest: Some(placed), parent, definition: None });
+    }
+
+    /// Takes back what a set has generated.
+    fn forget_generated(&mut self, set: &AppId) {
+        let generated = |definition: &Definition| definition.generated.as_ref().is_some_and(|by| by.set == *set);
+        let ids: Vec<AppId> = self.definitions.iter().filter(|(_, definition)| generated(definition)).map(|(id, _)| id.clone()).collect();
+        for id in ids {
+            self.definitions.remove(&id);
+            self.in_effect.remove(&id);
+        }
+    }
+
+    /// Sets that are live and that nothing at this side renders: they go on generating, unless what rendered them is what is left out.
+    pub(super) fn take_live_sets(&mut self) {
+        for id in self.ground.live.keys() {
+            let removed_from_a_parent = self.other_sets.get(id).is_some_and(|before| before.parent.is_some());
+            if !self.sets.contains_key(id) && !removed_from_a_parent {
+                self.sets.insert(id.clone(), SetSide { manifest: None, parent: None, definition: None });
+            }
+        }
+    }
+
+    /// Expands the sets that have not been yet, and defines the Applications that they generate.
+    pub(super) fn expand_sets(&mut self) {
+        let waiting: Vec<AppId> = self.sets.iter().filter(|(_, set)| set.definition.is_none()).map(|(id, _)| id.clone()).collect();
+        let expanded: Vec<(AppId, Option<(Arc<ApplicationSet>, Expansion)>)> = waiting
+            .into_par_iter()
+            .map(|id| {
+                let expanded = self.effective_set(&id).map(|set| {
+                    let expansion = self.expand(&set);
+                    (set, expansion)
+                });
+                (id, expanded)
+            })
+            .collect();
+        for (id, expanded) in expanded {
+            match expanded {
+                Some((set, expansion)) => self.take_expansion(&id, &set, expansion),
+                None => drop(self.sets.remove(&id)),
+            }
+        }
+    }
+
+    fn expand(&self, set: &ApplicationSet) -> Expansion {
+        let elsewhere = |url: &str, revision: &str| self.sources.why_elsewhere(url, revision);
+        applicationset::expand(
+            set,
+            &Surroundings {
+                files: &self.ground.files[usize::from(self.side == Side::Head)],
+                elsewhere: &elsewhere,
+                clusters: &self.ground.clusters,
+                live: self.ground.live_state,
+                control_namespace: &self.control_namespace,
+                doublestar: self.ground.controller.doublestar,
+            },
+        )
+    }
+
+    /// The set that decides at this side: the live object with what its parent, or a person, applies from Git. `None` for a file that nothing has
+    /// applied.
+    fn effective_set(&self, id: &AppId) -> Option<Arc<ApplicationSet>> {
+        let side = self.sets.get(id)?;
+        let live = self.ground.live.get(id);
+        let Some(manifest) = &side.manifest else { return live.map(|(set, _)| Arc::clone(set)) };
+        let read = |object: Arc<Value>| ApplicationSet::read(object, &self.control_namespace).ok().map(Arc::new);
+        let before = self.other_sets.get(id).filter(|_| self.side == Side::Head);
+        match (live, &side.parent) {
+            (Some((set, object)), Some(_)) => {
+                read(effective::after_parent_sync(&manifest.object, object.object())).or_else(|| Some(Arc::clone(set)))
+            }
+            (Some((set, object)), None) => match before.and_then(|before| before.manifest.as_ref()) {
+                Some(before) => read(effective::after_edit(&before.object, &manifest.object, object.object())),
+                None => Some(Arc::clone(set)),
+            },
+            (None, Some(_)) => read(Arc::clone(&manifest.object)),
+            (None, None) => {
+                let is_new = self.side == Side::Head && before.is_none();
+                if self.ground.live_state.is_some() && !is_new { None } else { read(Arc::clone(&manifest.object)) }
+            }
+        }
+    }
+
+    fn take_expansion(&mut self, id: &AppId, set: &Arc<ApplicationSet>, expansion: Expansion) {
+        let Some(side) = self.sets.get(id) else { return };
+        let (manifest, parent) = (side.manifest.clone(), side.parent.clone());
+        let mut definition = SetDefinition {
+            set: Arc::clone(set),
+            manifest: manifest.clone(),
+            parent,
+            generation: Generation::Done,
+            names: BTreeSet::new(),
+            repeated: Vec::new(),
+        };
+        let origin = manifest.map_or_else(|| nowhere(self.side), |manifest| manifest.origin.clone());
+        match expansion {
+            Expansion::Applications(generated) => {
+                definition.repeated = applicationset::duplicate_names(&generated).into_iter().map(Arc::from).collect();
+                self.take_generated(&mut definition, generated, &origin);
+            }
+            Expansion::Fails(message) => {
+                definition.generation = Generation::Frozen(message);
+                self.stand_in(&mut definition, &origin);
+            }
+            Expansion::Unjudged { what, why } => match self.like_live(id, set) {
+                Some(Ok(generated)) => {
+                    self.notes.push(format!(
+                        "ApplicationSet {id}: {what} is not evaluated ({why}); assuming the same {} Applications as live",
+                        generated.len()
+                    ));
+                    definition.generation = Generation::AsBefore { what, why };
+                    self.take_generated(&mut definition, generated, &origin);
+                }
+                Some(Err(problem)) => {
+                    definition.generation = Generation::AsBefore { what, why: format!("{why}; {problem}") };
+                    self.stand_in(&mut definition, &origin);
+                    self.say_unjudged(id, &definition);
+                }
+                None => {
+                    definition.generation = Generation::AsBefore { what, why };
+                    self.stand_in(&mut definition, &origin);
+                    self.say_unjudged(id, &definition);
+                }
+            },
+        }
+        if let Some(side) = self.sets.get_mut(id) {
+            side.definition = Some(definition);
+        }
+    }
+
+    /// What a template that changed makes of the parameters of the live Applications; `None` where nothing changed or nothing is live.
+    fn like_live(&self, id: &AppId, set: &ApplicationSet) -> Option<Result<Vec<Generated>, String>> {
+        let owned = self.ground.owned_by(id);
+        let before = self.other_sets.get(id)?.definition.as_ref()?;
+        if owned.is_empty() || before.set.spec == set.spec {
+            return None;
+        }
+        let live: Vec<&Value> = owned.iter().map(|(_, object)| object.object()).collect();
+        Some(applicationset::like_live(&before.set, set, &live))
+    }
+
+    /// Names what cannot be said of a set that the change touches.
+    fn say_unjudged(&mut self, id: &AppId, definition: &SetDefinition) {
+        let Generation::AsBefore { what, why } = &definition.generation else { return };
+        if self.side == Side::Base {
+            return;
+        }
+        let changes = &self.sources.revisions.changes;
+        let before = self.other_sets.get(id).and_then(|before| before.definition.as_ref());
+        let differs = before.is_none_or(|before| before.set.object != definition.set.object);
+        let touched = definition.manifest.as_ref().is_some_and(|manifest| changes.touches(&manifest.origin.path));
+        let reads = applicationset::reads_any(&definition.set, changes.touched());
+        if self.ground.all || differs || touched || reads {
+            let place = definition.manifest.as_ref().map(|manifest| format!(" ({}:{})", manifest.origin.path, manifest.origin.line));
+            self.problems.push(Unjudged {
+                application: None,
+                what: format!("ApplicationSet {id}{}: {what}", place.unwrap_or_default()),
+                why: why.clone(),
+            });
+        }
+    }
+
+    fn take_generated(&mut self, definition: &mut SetDefinition, generated: Vec<Generated>, origin: &Origin) {
+        let rolling = definition.set.is_rolling() && self.ground.controller.progressive;
+        for mut one in generated {
+            let Some(name) = metadata_str(&one.object, "name").filter(|name| !name.is_empty()).map(Arc::<str>::from) else { continue };
+            definition.names.insert(Arc::clone(&name));
+            if definition.repeated.contains(&name) {
+                continue;
+            }
+            if rolling {
+                switch_automated_off(&mut one.object);
+            }
+            let by = GeneratedBy { set: definition.set.id.clone(), parameters: Some(Arc::new(one.parameters)) };
+            self.define_generated(Arc::new(one.object), by, origin);
+        }
+        let repeated = std::mem::take(&mut definition.repeated);
+        for name in &repeated {
+            self.stand_in_for(&definition.set.id, name, origin);
+        }
+        definition.repeated = repeated;
+    }
+
+    /// What the set has so far stands for what it generates.
+    fn stand_in(&mut self, definition: &mut SetDefinition, origin: &Origin) {
+        let set = definition.set.id.clone();
+        let live = self.ground.owned_by(&set).iter().map(|(application, _)| Arc::clone(&application.id.name));
+        let before = self.other_sets.get(&set).and_then(|before| before.definition.as_ref()).filter(|_| self.ground.live_state.is_none());
+        let names: BTreeSet<Arc<str>> = live.chain(before.iter().flat_map(|before| before.names.iter().cloned())).collect();
+        for name in &names {
+            self.stand_in_for(&set, name, origin);
+        }
+        definition.names = names;
+    }
+
+    fn stand_in_for(&mut self, set: &AppId, name: &str, origin: &Origin) {
+        let owned = self.ground.owned_by(set).iter().find(|(application, _)| &*application.id.name == name);
+        let id = AppId::new(&set.namespace, name);
+        let by = |parameters| GeneratedBy { set: set.clone(), parameters };
+        if let Some((_, object)) = owned {
+            let object = Arc::new(object.object().clone());
+            self.define_generated(object, by(None), origin);
+        } else if let Some(before) = self.other_side.get(&id).filter(|before| before.generated.as_ref().is_some_and(|by| by.set == *set)) {
+            let (object, parameters) =
+                (Arc::clone(&before.manifest.object), before.generated.as_ref().and_then(|by| by.parameters.clone()));
+            self.define_generated(object, by(parameters), origin);
+        }
+    }
+
+    fn define_generated(&mut self, object: Arc<Value>, by: GeneratedBy, origin: &Origin) {
+        match Application::read(Arc::clone(&object), &self.control_namespace) {
+            Ok(application) => {
+                let id = application.id.clone();
+                let known = self.definitions.get(&id);
+                let other = known.and_then(|known| match (&known.generated, &known.parent) {
+                    (Some(other), _) if other.set != by.set => Some(made_by_set(&other.set)),
+                    (None, Some(parent)) => Some(made_by_parent(parent)),
+                    _ => None,
+                });
+                if let Some(other) = other {
+                    self.twice.insert((id.clone(), both(other, made_by_set(&by.set))));
+                    // Whoever owns it keeps it: the controller of another set is refused.
+                    if !self.ground.owned_by(&by.set).iter().any(|(application, _)| application.id == id) {
+                        return;
+                    }
+                }
+                let key = ResourceKey::new(GROUP, "Application", &id.namespace, &id.name);
+                let manifest = Arc::new(Manifest { key, object, origin: origin.clone() });
+                let definition = Definition { application: Arc::new(application), manifest, parent: None, generated: Some(by) };
+                self.in_effect.remove(&id);
+                self.definitions.insert(id, definition);
+            }
+            Err(error) if self.side == Side::Head => self.problems.push(Unjudged {
+                application: None,
+                what: format!("Application {} of ApplicationSet {}", metadata_str(&object, "name").unwrap_or_default(), by.set),
+                why: error.to_string(),
+            }),
+            Err(_) => {}
+        }
+    }
+
+    /// A generated Application as its set's controller leaves it.
+    pub(super) fn effective_generated(
+        &self,
+        definition: &Definition,
+        by: &GeneratedBy,
+        (application, object): (&Arc<Application>, &Arc<LiveObject>),
+    ) -> Option<Arc<Application>> {
+        let set = self.sets.get(&by.set).and_then(|side| side.definition.as_ref()).map(|definition| &definition.set)?;
+        if by.parameters.is_none() || !self.ground.controller.policy_of(set).updates {
+            return Some(Arc::clone(application));
+        }
+        let updated = effective::after_set(&definition.manifest.object, object.object(), set);
+        Application::read(updated, &self.control_namespace).ok().map(Arc::new)
+    }
+}
+
+/// The sets of both sides.
+pub(super) fn entries(ground: &SetGround<'_>, base: BTreeMap<AppId, SetSide>, head: BTreeMap<AppId, SetSide>) -> BTreeMap<AppId, SetEntry> {
+    let ids: BTreeSet<AppId> = base.keys().chain(head.keys()).cloned().collect();
+    let (mut base, mut head) = (base, head);
+    let entry = |id: AppId| {
+        let base = base.remove(&id).and_then(|side| side.definition);
+        let head = head.remove(&id).and_then(|side| side.definition);
+        let live = ground.live.get(&id).cloned();
+        let in_force = head
+            .as_ref()
+            .map(|head| &head.set)
+            .or_else(|| live.as_ref().map(|(set, _)| set))
+            .or_else(|| base.as_ref().map(|base| &base.set));
+        let policy = in_force.map_or(ApplicationsSync::SYNC, |set| ground.controller.policy_of(set));
+        let owned = ground.owned_by(&id).iter().map(|(application, _)| application.id.clone()).collect();
+        (id.clone(), SetEntry { id, base, head, live, owned, policy, progressive: ground.controller.progressive })
+    };
+    ids.into_iter().map(entry).collect()
+}
+
+/// Applications that their ApplicationSet deletes, because it no longer generates them, with the reason. `assumed` says that no live state is
+/// known.
+///
+/// Source: Argo CD `applicationset/controllers/applicationset_controller.go:deleteInCluster`.
+pub(super) fn no_longer_generated(inventory: &Inventory, assumed: bool) -> Vec<(AppId, String)> {
+    let mut found = Vec::new();
+    for set in inventory.sets.values().filter(|set| set.policy.deletes) {
+        for id in set.no_longer_generated() {
+            // Where live state is known, only what the set owns is its to delete.
+            let is_live = inventory.entries.get(&id).is_some_and(|entry| entry.live.is_some());
+            if set.owned.contains(&id) || (!is_live && assumed) {
+                found.push((id, format!("ApplicationSet {} no longer generates it", set.id)));
+            }
+        }
+    }
+    found
+}
+
+/// The Applications that go with an ApplicationSet that is deleted, with the reason.
+pub(super) fn with_their_set(key: &ResourceKey, inventory: &Inventory, assumed: bool) -> Vec<(AppId, String)> {
+    if !key.is(GROUP, "ApplicationSet") {
+        return Vec::new();
+    }
+    let id = AppId::new(&key.namespace, &key.name);
+    let Some(set) = inventory.sets.get(&id) else { return Vec::new() };
+    set.goes_with_it(!assumed).into_iter().map(|gone| (gone, format!("it goes with ApplicationSet {id}"))).collect()
+}
+
+/// A set as the maker of an Application.
+pub(super) fn made_by_set(set: &AppId) -> String {
+    format!("ApplicationSet {set}")
+}
+
+/// A parent as the maker of an Application.
+pub(super) fn made_by_parent(parent: &AppId) -> String {
+    format!("Application {parent}")
+}
+
+/// Two makers in a fixed order.
+pub(super) fn both(one: String, other: String) -> [String; 2] {
+    if one <= other { [one, other] } else { [other, one] }
+}
+
+/// The place of something that only the cluster has.
+fn nowhere(side: Side) -> Origin {
+    Origin { path: "".into(), side, document: 0..0, line: 1, within: String::new(), rendered: None }
+}
+
+/// Source: Argo CD `applicationset/progressivesync/progressive_sync.go:disableAutomatedSync`.
+fn switch_automated_off(object: &mut Value) {
+    if let Some(Value::Object(automated)) = object.pointer_mut("/spec/syncPolicy/automated") {
+        automated.insert("enabled".to_owned(), Value::Bool(false));
+    }
+}
