@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::applications::Discovered;
 use super::options::{ApplicationFilter, Options};
+use super::sets;
 use super::sources::{Render, Sources};
 use crate::argocd::names::{GROUP, LAST_APPLIED};
 use crate::argocd::{AppId, Application, Project, hook};

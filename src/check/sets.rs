@@ -125,6 +125,9 @@ pub(super) struct SetSide {
     definition: Option<SetDefinition>,
 }
 
+/// A set in effect with what it generates.
+type Expanded = (Arc<ApplicationSet>, Expansion);
+
 impl Finder<'_> {
     /// Records a set; one that a parent renders wins over one that merely lies in a file.
     pub(super) fn define_set(&mut self, manifest: &Arc<Manifest>, parent: Option<&Application>) {
@@ -179,7 +182,7 @@ impl Finder<'_> {
     /// Expands the sets that have not been yet, and defines the Applications that they generate.
     pub(super) fn expand_sets(&mut self) {
         let waiting: Vec<AppId> = self.sets.iter().filter(|(_, set)| set.definition.is_none()).map(|(id, _)| id.clone()).collect();
-        let expanded: Vec<(AppId, Option<(Arc<ApplicationSet>, Expansion)>)> = waiting
+        let expanded: Vec<(AppId, Option<Expanded>)> = waiting
             .into_par_iter()
             .map(|id| {
                 let expanded = self.effective_set(&id).map(|set| {

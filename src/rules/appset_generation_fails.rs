@@ -19,7 +19,7 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             findings.push(draft(set, message, introduced, "/spec"));
         }
         if !head.repeated.is_empty() {
-            let introduced = !set.base.as_ref().is_some_and(|base| base.repeated == head.repeated);
+            let introduced = set.base.as_ref().is_none_or(|base| base.repeated != head.repeated);
             let names = enumerate(&head.repeated, 6);
             let message = format!(
                 "ApplicationSet {} generates {names} more than once: Argo CD neither creates nor updates any Application of such a name",
