@@ -6,6 +6,7 @@ pub mod application;
 pub mod applicationset;
 pub mod cron;
 pub mod filter;
+pub mod generate_paths;
 pub mod hook;
 pub mod names;
 pub mod options;
@@ -22,6 +23,7 @@ pub(crate) mod zone;
 
 pub use application::{AppId, Application, Destination, Source, SyncPolicy};
 pub use applicationset::{ApplicationSet, ApplicationsSync};
+pub use generate_paths::GeneratePaths;
 pub use options::SyncOptions;
 pub use project::Project;
 pub use settings::Settings;

@@ -8,6 +8,7 @@ mod judging;
 mod locate;
 mod options;
 mod planning;
+mod reach;
 mod revisions;
 mod seen;
 mod sets;
@@ -108,6 +109,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         outcome.notes.push(format!("what was read cannot be kept for the next run: {error}"));
     }
     outcome.notes.extend(unseen);
+    outcome.notes.extend(planned.notes);
     outcome.notes.extend(live.incomplete().iter().map(|what| format!("snapshot: {what}")));
     outcome.plans = planned.plans;
     locate::locate(&mut outcome, &revisions);

@@ -4,14 +4,20 @@
 //! Knows nothing of live state.
 
 pub mod directory;
+pub mod environment;
 #[cfg(test)]
 #[cfg(unix)]
 mod fixture;
 pub mod inputs;
 pub mod kind;
+mod kustomize;
+pub mod output;
+mod overrides;
 pub mod program;
 mod request;
 pub mod scratch;
+
+use std::borrow::Cow;
 
 pub use inputs::Inputs;
 pub use kind::SourceKind;
@@ -33,6 +39,7 @@ trait Tool {
 /// A source that is ready to be rendered: its tool and its inputs are known.
 pub struct Job<'a> {
     request: Request<'a>,
+    kind: SourceKind,
     tool: Box<dyn Tool>,
     inputs: Inputs,
 }
@@ -45,10 +52,20 @@ impl<'a> Job<'a> {
     ///
     /// # Errors
     /// When nothing can render it.
-    pub fn new(request: Request<'a>) -> Result<Self, Stop> {
-        let tool = tool(&request)?;
-        let inputs = tool.inputs().through_links(request.tree);
-        Ok(Self { request, tool, inputs })
+    pub fn new(mut request: Request<'a>) -> Result<Self, Stop> {
+        if let Some(source) = overrides::merged(&request)? {
+            request.source = Cow::Owned(source);
+        }
+        let kind = kind::of(&request.source, &request.tree, &request.path, &request.workshop.settings);
+        let tool = tool(&request, &kind)?;
+        let mut inputs = tool.inputs();
+        overrides::add_inputs(&request, &mut inputs);
+        Ok(Self { inputs: inputs.through_links(&request.tree), request, kind, tool })
+    }
+
+    /// Which tool renders the source.
+    pub fn kind(&self) -> &SourceKind {
+        &self.kind
     }
 
     /// The paths of the tree that decide the result.
@@ -61,7 +78,7 @@ impl<'a> Job<'a> {
         let parameters = self.tool.parameters()?;
         let mut hasher = blake3::Hasher::new();
         hasher
-            .update(&self.inputs.digest(self.request.tree))
+            .update(&self.inputs.digest(&self.request.tree))
             .update(self.request.path.as_bytes())
             .update(&[0])
             .update(parameters.as_bytes());
@@ -78,12 +95,14 @@ impl<'a> Job<'a> {
 }
 
 /// The tool of a source.
-fn tool(request: &Request<'_>) -> Result<Box<dyn Tool>, Stop> {
+fn tool(request: &Request<'_>, kind: &SourceKind) -> Result<Box<dyn Tool>, Stop> {
     let path = &request.path;
-    match kind::of(&request.source, request.tree, path) {
+    match kind {
         SourceKind::Directory => Ok(Box::new(directory::DirectoryTool::new(request))),
-        SourceKind::Conflict => {
-            let message = "the source configures more than one tool, which Argo CD refuses";
+        SourceKind::Kustomize => Ok(Box::new(kustomize::KustomizeTool::new(request))),
+        SourceKind::Conflict(names) => {
+            let message =
+                format!("multiple application sources defined: {names}. Argo CD refuses to choose a tool and generates no manifests");
             Err(RenderError::new("render-failed", message, "Keep one of helm, kustomize, directory and plugin.").into())
         }
         SourceKind::Plugin => Err(Stop::unjudged(format!("plugin source {path}"), "config management plugins are never run")),

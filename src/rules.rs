@@ -28,6 +28,7 @@ mod destination_changed;
 mod duplicate_application_name;
 mod duplicate_key;
 mod field_owned_by_other;
+mod generate_paths_miss_change;
 mod hook_needs_later_object;
 mod ignored_field_reset_on_sync;
 mod image_updater_override;

@@ -1,9 +1,10 @@
 //! An Application, read and normalised as Argo CD's controller normalises it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::names::{GROUP, RESOURCES_FINALIZER, SKIP_RECONCILE};
@@ -96,6 +97,26 @@ impl Spec {
         if self.sources.is_empty() { self.source.as_slice() } else { &self.sources }
     }
 
+    /// The sources that decide what runs in the end: that of the hydrator as it is written, where there is one.
+    ///
+    /// Source: Argo CD `pkg/apis/application/v1alpha1/types.go:SourceHydrator.GetDrySource`.
+    pub fn dry_sources(&self) -> Cow<'_, [Source]> {
+        match self.source_hydrator.as_ref().map(|hydrator| hydrator.get("drySource").map(Source::deserialize)) {
+            None => Cow::Borrowed(self.sources()),
+            Some(Some(Ok(mut dry))) => {
+                normalise_source(&mut dry);
+                Cow::Owned(vec![dry])
+            }
+            // Without a dry source there is nothing to render.
+            Some(_) => Cow::Borrowed(&[]),
+        }
+    }
+
+    /// The branch that the hydrator writes and that the cluster follows, where there is a hydrator.
+    pub fn hydrated_branch(&self) -> Option<&str> {
+        self.source_hydrator.as_ref()?.pointer("/syncSource/targetBranch").and_then(Value::as_str)
+    }
+
     /// Whether `sources` is used.
     pub fn is_multi_source(&self) -> bool {
         !self.sources.is_empty()
@@ -118,7 +139,7 @@ pub struct Destination {
 }
 
 /// One source of an Application.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Source {
     /// Repository.
@@ -130,6 +151,9 @@ pub struct Source {
     /// Branch, tag, commit or version range; empty means `HEAD`.
     #[serde(deserialize_with = "null_default")]
     pub target_revision: String,
+    /// What the tags start with among which a version range chooses (3.5).
+    #[serde(deserialize_with = "null_default")]
+    pub tag_prefix: String,
     /// Chart of a Helm repository.
     #[serde(deserialize_with = "null_default")]
     pub chart: String,
@@ -150,7 +174,7 @@ pub struct Source {
 }
 
 /// Settings of a plain directory source.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Directory {
     /// Whether sub-directories are read.

@@ -17,6 +17,7 @@ use crate::inventory::scan::{self, Candidate, CandidateKind};
 use crate::inventory::{Contested, Definition, Entry, Inventory};
 use crate::manifest::{Manifest, Side, metadata_str};
 use crate::plan::effective;
+use crate::render::Rendered;
 use crate::snapshot::{LiveObject, LiveState};
 
 /// Rounds of the loop over parents; a chain of Applications longer than this is cut off and said.
@@ -44,6 +45,7 @@ pub(super) struct Finder<'a> {
     live: BTreeMap<AppId, (Arc<Application>, Arc<LiveObject>)>,
     pub(super) control_namespace: String,
     pub(super) side: Side,
+    /// Files out of which Applications may come, sorted.
     files: Vec<Arc<str>>,
     pub(super) definitions: BTreeMap<AppId, Definition>,
     /// The Applications as they are in effect at this side.
@@ -68,27 +70,26 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
     let base_files = scan::scan(&sources.revisions.base, Side::Base, &sources.workshop.parser);
     let head_files = scan::scan(&sources.revisions.head, Side::Head, &sources.workshop.parser);
     let ground = SetGround::new(sources, live, &live_applications, all, &mut problems);
-    let finder =
-        |side: Side, candidates: &[Candidate], other_side: BTreeMap<AppId, Definition>, other_sets: BTreeMap<AppId, SetSide>| Finder {
-            sources,
-            ground: &ground,
-            sets: BTreeMap::new(),
-            other_sets,
-            twice: BTreeSet::new(),
-            notes: Vec::new(),
-            live: live_applications.clone(),
-            control_namespace: control_namespace.clone(),
-            side,
-            files: files_of(candidates),
-            definitions: BTreeMap::new(),
-            in_effect: BTreeMap::new(),
-            problems: Vec::new(),
-            projects: Vec::new(),
-            other_side,
-        };
-    let mut base = finder(Side::Base, &base_files, BTreeMap::new(), BTreeMap::new());
+    let finder = |side: Side, other_side: BTreeMap<AppId, Definition>, other_sets: BTreeMap<AppId, SetSide>| Finder {
+        sources,
+        ground: &ground,
+        sets: BTreeMap::new(),
+        other_sets,
+        twice: BTreeSet::new(),
+        notes: Vec::new(),
+        live: live_applications.clone(),
+        control_namespace: control_namespace.clone(),
+        side,
+        files: scan::mentioning(sources.revisions.tree(side), &sources.workshop.parser),
+        definitions: BTreeMap::new(),
+        in_effect: BTreeMap::new(),
+        problems: Vec::new(),
+        projects: Vec::new(),
+        other_side,
+    };
+    let mut base = finder(Side::Base, BTreeMap::new(), BTreeMap::new());
     base.find(&base_files);
-    let mut head = finder(Side::Head, &head_files, base.definitions.clone(), base.sets.clone());
+    let mut head = finder(Side::Head, base.definitions.clone(), base.sets.clone());
     head.find(&head_files);
     problems.append(&mut head.problems);
     let mut discovered = Discovered {
@@ -127,12 +128,6 @@ fn contested(base: &Finder<'_>, head: &Finder<'_>) -> Vec<Contested> {
         introduced: !base.twice.contains(&(application.clone(), by.clone())),
     };
     head.twice.iter().map(of).collect()
-}
-
-fn files_of(candidates: &[Candidate]) -> Vec<Arc<str>> {
-    let mut files: Vec<Arc<str>> = candidates.iter().map(|candidate| Arc::clone(&candidate.manifest.origin.path)).collect();
-    files.dedup();
-    files
 }
 
 /// Files with Argo CD objects that the change touches and that are broken: nothing is known of what they define.
@@ -179,20 +174,15 @@ impl Finder<'_> {
                 CandidateKind::ApplicationSet => self.define_set(&candidate.manifest, None),
             }
         }
-        let mut rendered: BTreeSet<(AppId, String)> = BTreeSet::new();
+        let mut considered: BTreeSet<(AppId, String)> = BTreeSet::new();
         let mut took_live_sets = false;
         for _ in 0..MAX_DEPTH {
             self.expand_sets();
             self.bring_into_effect();
-            let waiting: Vec<(AppId, Arc<Application>)> = self
-                .in_effect
-                .iter()
-                .map(|(id, application)| (id.clone(), Arc::clone(application)))
-                .filter(|(id, application)| {
-                    self.may_be_parent(application) && !rendered.contains(&(id.clone(), format!("{:?}", application.spec.sources())))
-                })
-                .collect();
-            if waiting.is_empty() {
+            let fresh = self.in_effect.iter().map(|(id, application)| (id.clone(), Arc::clone(application)));
+            let fresh: Vec<(AppId, Arc<Application>)> =
+                fresh.filter(|(id, application)| considered.insert((id.clone(), sources_text(application)))).collect();
+            if fresh.is_empty() {
                 if took_live_sets {
                     return;
                 }
@@ -200,12 +190,17 @@ impl Finder<'_> {
                 self.take_live_sets();
                 continue;
             }
-            let renders: Vec<Render> = waiting.par_iter().map(|(_, application)| self.sources.render(application, self.side)).collect();
-            for ((id, application), render) in waiting.into_iter().zip(renders) {
-                rendered.insert((id, format!("{:?}", application.spec.sources())));
-                if let Render::Done(manifests) = render {
-                    self.adopt_children(&application, &manifests.manifests);
-                }
+            let parents = fresh.par_iter().filter(|(_, application)| self.sources.may_be_parent(application, self.side, &self.files));
+            let rendered: Vec<(&AppId, &Arc<Application>, Arc<Rendered>)> = parents
+                .filter_map(|(id, application)| match self.sources.render(application, self.side) {
+                    Render::Done(rendered) => Some((id, application, rendered)),
+                    _ => None,
+                })
+                .collect();
+            let raw = self.drop_raw_material(rendered.iter().map(|(_, application, _)| &***application));
+            considered.retain(|(id, _)| !raw.contains(id));
+            for (_, application, rendered) in rendered.into_iter().filter(|(id, ..)| !raw.contains(*id)) {
+                self.adopt_children(application, &rendered.manifests);
             }
         }
         self.problems.push(Unjudged {
@@ -223,14 +218,19 @@ impl Finder<'_> {
         self.in_effect.extend(fresh);
     }
 
-    /// Whether an Application's source covers a file that holds Argo CD objects.
-    fn may_be_parent(&self, application: &Application) -> bool {
-        self.sources.paths(application).iter().any(|path| {
-            let start = self.files.partition_point(|file| **file < **path);
-            let within = |file: &Arc<str>| path.is_empty() || file.strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'));
-            // Names such as `apps-old/x` sort between `apps` and `apps/x`; they are few.
-            self.files.iter().skip(start).take_while(|file| path.is_empty() || file.starts_with(path.as_str())).any(within)
-        })
+    /// Forgets Applications that lie in a file out of which a kustomization of one of these makes its own; hands on which.
+    fn drop_raw_material<'p>(&mut self, parents: impl Iterator<Item = &'p Application>) -> BTreeSet<AppId> {
+        let files: BTreeSet<Arc<str>> = parents.flat_map(|parent| self.sources.raw_material(parent, self.side)).collect();
+        let is_raw = |definition: &Definition| {
+            definition.parent.is_none() && definition.generated.is_none() && files.contains(&definition.manifest.origin.path)
+        };
+        let raw: BTreeSet<AppId> = self.definitions.iter().filter(|(_, definition)| is_raw(definition)).map(|(id, _)| id.clone()).collect();
+        for id in &raw {
+            self.definitions.remove(id);
+            self.in_effect.remove(id);
+        }
+        self.drop_raw_sets(&files);
+        raw
     }
 
     /// The Applications among a parent's manifests are its children.
@@ -306,6 +306,11 @@ impl Finder<'_> {
         };
         Application::read(object, &self.control_namespace).ok().map(Arc::new).or_else(|| Some(Arc::clone(live)))
     }
+}
+
+/// What decides what an Application renders to.
+fn sources_text(application: &Application) -> String {
+    format!("{:?}", (application.spec.sources(), &application.spec.source_hydrator))
 }
 
 /// A rendered Application in the namespace that it lands in.

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::applications::Discovered;
 use super::options::{ApplicationFilter, Options};
+use super::reach;
 use super::sets;
 use super::sources::{Render, Sources};
 use crate::argocd::names::{GROUP, LAST_APPLIED};
@@ -20,7 +21,7 @@ use crate::manifest::{Manifest, Origin, ResourceKey, Side};
 use crate::plan::application::{self, Input};
 use crate::plan::attempt::Revision;
 use crate::plan::change::NOT_JUDGED;
-use crate::plan::{Action, AppChange, Change, Condition, Dependent, SyncMode, SyncPlan, World, deletion, dependents};
+use crate::plan::{Action, AppChange, Change, Dependent, SyncMode, SyncPlan, World, deletion, dependents};
 use crate::render::{RenderError, Rendered};
 use crate::rules::{DuplicateKey, FailurePlace, RenderFailure};
 use crate::snapshot::{AssumedObject, LiveState, Scope};
@@ -38,13 +39,19 @@ pub(super) struct Planned {
     pub(super) failures: Vec<RenderFailure>,
     /// Keys that appear twice.
     pub(super) duplicate_keys: Vec<DuplicateKey>,
+    /// Remarks for people.
+    pub(super) notes: BTreeSet<String>,
 }
 
 /// One Application with what both sides render.
 struct Candidate<'a> {
     entry: &'a Entry,
-    /// The change touches a file under one of its paths.
+    /// The change touches something that it reads.
     touched: bool,
+    /// The revision that it follows instead, where the change touches only files that it would read otherwise.
+    untracked: Option<String>,
+    /// Changed files that it reads, where Argo CD will not look because of them.
+    unnoticed: Vec<Arc<str>>,
     base: Option<SideRender>,
     head: Option<SideRender>,
 }
@@ -99,6 +106,7 @@ pub(super) fn plan(
         planned.unjudged.extend(one.unjudged);
         planned.failures.extend(one.failure);
         planned.duplicate_keys.extend(one.duplicate_keys);
+        planned.notes.extend(one.notes);
         planned.unrendered.extend(one.unrendered);
         if let Some(plan) = one.plan {
             plans.insert(plan.application.id.clone(), plan);
@@ -138,18 +146,27 @@ fn candidates<'a>(discovered: &'a Discovered, sources: &Sources<'_>, all: bool) 
             let reads_changed = |application: &Option<Arc<Application>>, side: Side| {
                 application.as_ref().is_some_and(|application| sources.inputs(application, side).touched_by(changes))
             };
-            let touched = reads_changed(&head, Side::Head) || reads_changed(&base, Side::Base);
+            let paths = head.as_deref().and_then(reach::generate_paths);
+            let is_covered = paths.as_ref().is_some_and(|paths| changes.touched().iter().any(|file| paths.covers(file)));
+            let touched = is_covered || reads_changed(&head, Side::Head) || reads_changed(&base, Side::Base);
+            let untracked = head.as_ref().and_then(|head| sources.untracked(head));
             let differs = match (&base, &head) {
                 (Some(base), Some(head)) => base.object != head.object,
                 _ => true,
             };
-            if !(all || touched || differs || entry.definition_changes()) {
+            if !(all || touched || untracked.is_some() || differs || entry.definition_changes()) {
                 return None;
             }
             let render = |application: Option<Arc<Application>>, side: Side| {
                 application.map(|application| SideRender { render: sources.render(&application, side), application })
             };
-            Some(Candidate { entry, touched, base: render(base, Side::Base), head: render(head, Side::Head) })
+            let unnoticed = match &head {
+                Some(head) if paths.is_some() && !is_covered && !differs => {
+                    sources.inputs(head, Side::Head).changed(changes).into_iter().cloned().collect()
+                }
+                _ => Vec::new(),
+            };
+            Some(Candidate { entry, touched, untracked, unnoticed, base: render(base, Side::Base), head: render(head, Side::Head) })
         })
         .collect()
 }
@@ -175,6 +192,7 @@ struct One {
     unjudged: Vec<Unjudged>,
     failure: Option<RenderFailure>,
     duplicate_keys: Vec<DuplicateKey>,
+    notes: Vec<String>,
 }
 
 fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &World<'_>, sources: &Sources<'_>, all: bool) -> One {
@@ -206,7 +224,10 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
     let mut one = One::default();
     let mut plan = match &head.render {
         Render::Done(rendered) => {
-            let plan = application::plan(&input, head_world);
+            let mut plan = application::plan(&input, head_world);
+            one.notes.extend(rendered.assumptions.iter().map(|assumption| format!("{id}: {assumption}")));
+            plan.conditions.extend(candidate.untracked.as_deref().map(|revision| reach::untracked(&input, revision)));
+            plan.conditions.extend(reach::unnoticed(&candidate.unnoticed, &input));
             one.duplicate_keys = duplicate_keys(&id, rendered, candidate.base.as_ref().and_then(SideRender::rendered), &plan);
             plan
         }
@@ -217,7 +238,7 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
             let server = head_world.server(&head.application.spec.destination).unwrap_or_default();
             application::stopped(&input, server, head_world, SyncMode::Error, error.message.clone(), Vec::new())
         }
-        Render::NotTracked(revision) => not_tracked(&input, head_world, revision),
+        Render::NotTracked(revision) => reach::not_tracked(&input, head_world, revision),
         Render::Unjudged(what, why) => {
             one.unjudged.push(Unjudged { application: Some(id), what: what.clone(), why: why.clone() });
             let mode = planned_mode(&input.application, live);
@@ -268,7 +289,7 @@ fn not_judged(plan: &mut SyncPlan) -> Vec<Unjudged> {
 /// Whether anything of the Application differs between the sides.
 fn is_affected(candidate: &Candidate<'_>) -> bool {
     let (Some(base), Some(head)) = (&candidate.base, &candidate.head) else { return true };
-    if candidate.entry.definition_changes() || base.application.object != head.application.object {
+    if candidate.entry.definition_changes() || base.application.object != head.application.object || candidate.untracked.is_some() {
         return true;
     }
     match (&base.render, &head.render) {
@@ -301,18 +322,8 @@ fn previous_server(candidate: &Candidate<'_>, world: &World<'_>) -> Option<Arc<s
     world.server(before).ok().filter(|before| *before != head)
 }
 
-/// The plan of an Application whose source does not follow the base branch: nothing of the change reaches it.
-fn not_tracked(input: &Input<'_>, world: &World<'_>, revision: &str) -> SyncPlan {
-    let mode = planned_mode(&input.application, world.live);
-    let reason = format!("the Application tracks {revision}, so this change does not reach it");
-    let key = ResourceKey::new(GROUP, "Application", &input.application.id.namespace, &input.application.id.name);
-    let condition = Condition { kind: "RevisionNotTracked", message: reason.clone(), key: Some(key), origin: input.origin.clone() };
-    let server = world.server(&input.application.spec.destination).unwrap_or_default();
-    application::stopped(input, server, world, mode, reason, vec![condition])
-}
-
 /// How an Application is synced where nothing more is known.
-fn planned_mode(application: &Application, live: &LiveState) -> SyncMode {
+pub(super) fn planned_mode(application: &Application, live: &LiveState) -> SyncMode {
     if application.automated_in(live.settings().version()).is_some() { SyncMode::Automated } else { SyncMode::Manual }
 }
 

@@ -10,6 +10,8 @@ use crate::repo::{ChangeSet, Commit, Kept, RepoError, RepoUrl, Repository, Tree,
 
 /// The two sides of the change.
 pub(super) struct Revisions {
+    /// The repository.
+    pub(super) repository: Repository,
     /// What is deployed now.
     pub(super) base: Tree,
     /// What would be merged.
@@ -82,6 +84,7 @@ pub(super) fn open(options: &Options) -> Result<(Revisions, Kept), RepoError> {
         );
     }
     let revisions = Revisions {
+        repository,
         changes: ChangeSet::between(&base, &head),
         base_name: base_commit.to_string(),
         head_name: match (&options.head, tip) {

@@ -22,7 +22,7 @@ pub(super) fn unseen_commits(discovered: &Discovered, sources: &Sources<'_>, rep
     let live = discovered.inventory.entries.values().filter_map(|entry| Some(&entry.live.as_ref()?.0));
     let revisions = live.flat_map(|application| {
         let listed = application.spec.sources().iter().enumerate();
-        let followed = listed.filter(|(_, source)| sources.is_here(source) && sources.follows(source).is_ok());
+        let followed = listed.filter(|(_, source)| sources.is_here(source) && sources.pin(source).is_none());
         followed.filter_map(|(index, _)| revision(&application.object, index)).collect::<Vec<_>>()
     });
     let newest = newest(repository, &base, &revisions.collect::<Vec<_>>())?;

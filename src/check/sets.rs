@@ -159,6 +159,17 @@ impl Finder<'_> {
         self.sets.insert(id, SetSide { manifest: Some(placed), parent, definition: None });
     }
 
+    /// Forgets sets that lie in one of these files, out of which a kustomization makes its own, with what they generate.
+    pub(super) fn drop_raw_sets(&mut self, files: &BTreeSet<Arc<str>>) {
+        let is_raw =
+            |set: &SetSide| set.parent.is_none() && set.manifest.as_ref().is_some_and(|manifest| files.contains(&manifest.origin.path));
+        let raw: Vec<AppId> = self.sets.iter().filter(|(_, set)| is_raw(set)).map(|(id, _)| id.clone()).collect();
+        for id in raw {
+            self.forget_generated(&id);
+            self.sets.remove(&id);
+        }
+    }
+
     /// Takes back what a set has generated.
     fn forget_generated(&mut self, set: &AppId) {
         let generated = |definition: &Definition| definition.generated.as_ref().is_some_and(|by| by.set == *set);

@@ -10,11 +10,13 @@ use super::options::Options;
 use super::revisions::Revisions;
 use crate::argocd::names::{GROUP, IN_CLUSTER_NAME, IN_CLUSTER_SERVER, SKIP_FILE_RENDERING};
 use crate::argocd::{Application, Source};
+use crate::inventory::scan::APPLICATION_CHART;
 use crate::manifest::{Manifest, Side};
 use crate::render::program::Limits;
 use crate::render::scratch::Scratch;
-use crate::render::{Capabilities, Identity, Inputs, Job, Key, Reference, RenderError, Rendered, Request, Stop, Workshop};
-use crate::repo::{Follows, Kept, MergeTarget, Parser, RepoUrl, clean_path, revision_follows};
+use crate::render::{Capabilities, Identity, Inputs, Job, Key, Reference, RenderError, Rendered, Request, SourceKind, Stop, Workshop};
+use crate::repo::follow::Pin;
+use crate::repo::{Follows, Kept, MergeTarget, Parser, RepoUrl, Revision, Tree, clean_path, revision_follows};
 use crate::snapshot::{ClusterInfo, LiveState};
 
 /// What rendering an Application at one side gives.
@@ -44,6 +46,8 @@ pub(super) struct Sources<'a> {
     /// Each result is made once, whoever asks for it first.
     jobs: Mutex<HashMap<Key, Arc<OnceLock<Made>>>>,
     broken_links: [Option<String>; 2],
+    /// Files and commit of revisions that sources are pinned to, as far as this clone has them.
+    pinned: Mutex<HashMap<String, Option<(Tree, String)>>>,
 }
 
 impl<'a> Sources<'a> {
@@ -68,6 +72,7 @@ impl<'a> Sources<'a> {
             applications: Mutex::default(),
             jobs: Mutex::default(),
             broken_links: [broken(Side::Base), broken(Side::Head)],
+            pinned: Mutex::default(),
         }
     }
 
@@ -77,8 +82,8 @@ impl<'a> Sources<'a> {
             && (self.revisions.urls.is_empty() || RepoUrl::parse(&source.repo_url).is_some_and(|url| self.revisions.urls.contains(&url)))
     }
 
-    /// Whether a change of the base branch reaches a source, and else what it follows.
-    pub(super) fn follows(&self, source: &Source) -> Result<(), String> {
+    /// What a source in this repository follows: `None` where a change of the base branch reaches it.
+    pub(super) fn pin(&self, source: &Source) -> Option<Follows> {
         let revisions = self.revisions;
         let merge = MergeTarget {
             base_branch: &revisions.base_branch,
@@ -87,9 +92,9 @@ impl<'a> Sources<'a> {
             branches: &revisions.branches,
             tags: &revisions.tags,
         };
-        match revision_follows(&source.target_revision, "", &merge) {
-            Follows::BaseBranch | Follows::HeadBranch | Follows::UnknownDefaultBranch => Ok(()),
-            Follows::OtherBranch(_) | Follows::Pinned(_) | Follows::Unresolved(_) => Err(source.target_revision.clone()),
+        match revision_follows(&source.target_revision, &source.tag_prefix, &merge) {
+            Follows::BaseBranch | Follows::HeadBranch | Follows::UnknownDefaultBranch => None,
+            other => Some(other),
         }
     }
 
@@ -99,30 +104,103 @@ impl<'a> Sources<'a> {
         if !self.is_here(&source) {
             return Some(format!("it reads {}, which is not this repository; say --repo-url if it is", crate::repo::without_password(url)));
         }
-        self.follows(&source).err().map(|revision| format!("it reads the revision {revision}, which this change does not reach"))
+        self.pin(&source).map(|_| format!("it reads the revision {revision}, which this change does not reach"))
     }
 
-    /// The clean paths of an Application's sources in this repository.
-    pub(super) fn paths(&self, application: &Application) -> Vec<String> {
-        let here = application.spec.sources().iter().filter(|source| self.is_here(source));
-        here.filter_map(|source| clean_path(&source.path)).collect()
+    /// The files that a source in this repository is rendered from, and their commit. A source that the change does not reach is rendered at
+    /// the revision that it follows.
+    ///
+    /// # Errors
+    /// The revision, where this clone does not have it.
+    fn files(&self, source: &Source, side: Side) -> Result<(Tree, String), String> {
+        let Some(follows) = self.pin(source) else {
+            // What a commit would be called after the merge is not known; both sides are given the same name, so that it makes no difference.
+            let revision = match self.revisions.head.revision() {
+                Revision::Commit(commit) => commit.to_string(),
+                Revision::Index | Revision::Worktree => self.revisions.base_name.clone(),
+            };
+            return Ok((self.revisions.tree(side).clone(), revision));
+        };
+        let names = match &follows {
+            Follows::OtherBranch(branch) => vec![format!("refs/remotes/origin/{branch}"), format!("refs/heads/{branch}")],
+            Follows::Pinned(Pin::Commit(commit)) => vec![commit.clone()],
+            Follows::Pinned(Pin::Tag(tag) | Pin::Newest { tag: Some(tag), .. }) => vec![format!("refs/tags/{tag}")],
+            _ => Vec::new(),
+        };
+        let key = names.join(" ");
+        let mut pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = pinned.entry(key).or_insert_with(|| {
+            let repository = &self.revisions.repository;
+            let commit = names.iter().find_map(|name| repository.resolve(name).ok())?;
+            Some((repository.commit_tree(&commit).ok()?, commit.to_string()))
+        });
+        found.clone().ok_or_else(|| source.target_revision.clone())
     }
 
-    /// The paths of this repository that decide what an Application renders to at one side.
+    /// The revision of a source that the change does not reach although it touches what the source reads.
+    pub(super) fn untracked(&self, application: &Application) -> Option<String> {
+        let identity = Identity::of(application, &self.workshop.settings);
+        let sources = application.spec.dry_sources();
+        let pinned = sources.iter().filter(|source| self.is_here(source) && self.pin(source).is_some());
+        let mut touched = pinned.filter(|source| {
+            let followed = Source { target_revision: self.revisions.base_branch.clone(), ..(*source).clone() };
+            [Side::Base, Side::Head].iter().any(|side| {
+                let inputs = self.inputs_of(application, &followed, *side, &identity, &BTreeMap::new());
+                inputs.touched_by(&self.revisions.changes)
+            })
+        });
+        touched.next().map(|source| source.target_revision.clone())
+    }
+
+    /// The paths of this repository that decide what an Application renders to at one side, as far as the change reaches it.
     pub(super) fn inputs(&self, application: &Application, side: Side) -> Inputs {
         let identity = Identity::of(application, &self.workshop.settings);
-        let references = self.references(application, side);
+        let sources = application.spec.dry_sources();
+        let references = self.references(application, &sources, side);
         let mut inputs = Inputs::default();
-        for source in application.spec.sources() {
-            // Also where it cannot be rendered: what stands there may be the reason.
-            if self.is_here(source)
-                && let Some(path) = clean_path(&source.path)
-            {
-                inputs.folder(&path);
-            }
-            if let Ok(job) = self.job(application, source, side, &identity, &references) {
-                inputs.extend(job.inputs());
-            }
+        for source in sources.iter().filter(|source| !self.is_here(source) || self.pin(source).is_none()) {
+            inputs.extend(&self.inputs_of(application, source, side, &identity, &references));
+        }
+        inputs
+    }
+
+    /// Whether an Application may render Applications: it reads one of these files, or a chart that makes Applications out of values.
+    pub(super) fn may_be_parent(&self, application: &Application, side: Side, files: &[Arc<str>]) -> bool {
+        let identity = Identity::of(application, &self.workshop.settings);
+        let sources = application.spec.dry_sources();
+        let references = self.references(application, &sources, side);
+        sources.iter().any(|source| {
+            source.chart.contains(APPLICATION_CHART) || self.inputs_of(application, source, side, &identity, &references).contain_any(files)
+        })
+    }
+
+    /// The files that an Application takes into a kustomization: what stands in them is raw material, and no object of its own.
+    pub(super) fn raw_material(&self, application: &Application, side: Side) -> Vec<Arc<str>> {
+        let identity = Identity::of(application, &self.workshop.settings);
+        let sources = application.spec.dry_sources();
+        let references = self.references(application, &sources, side);
+        let jobs = sources.iter().filter_map(|source| self.job(application, source, side, &identity, &references).ok());
+        let kustomizations = jobs.filter(|job| *job.kind() == SourceKind::Kustomize);
+        kustomizations.flat_map(|job| job.inputs().files().cloned().collect::<Vec<_>>()).collect()
+    }
+
+    fn inputs_of(
+        &self,
+        application: &Application,
+        source: &Source,
+        side: Side,
+        identity: &Identity,
+        references: &BTreeMap<String, Reference<'_>>,
+    ) -> Inputs {
+        let mut inputs = Inputs::default();
+        if is_nothing(application, source) {
+            return inputs;
+        }
+        match self.job(application, source, side, identity, references) {
+            Ok(job) => inputs.extend(job.inputs()),
+            // What stands there may be the reason.
+            Err(_) if self.is_here(source) => clean_path(&source.path).iter().for_each(|path| inputs.folder(path)),
+            Err(_) => {}
         }
         inputs
     }
@@ -149,24 +227,22 @@ impl<'a> Sources<'a> {
     }
 
     fn render_anew(&self, application: &Application, side: Side) -> Render {
-        if application.spec.source_hydrator.is_some() {
-            let why = "presync does not render hydrated sources yet";
-            return Render::Unjudged("sourceHydrator".to_owned(), why.to_owned());
-        }
-        let sources = application.spec.sources();
-        if let Some(pinned) = sources.iter().find_map(|source| if self.is_here(source) { self.follows(source).err() } else { None }) {
-            return Render::NotTracked(pinned);
+        let sources = application.spec.dry_sources();
+        let missing = sources.iter().filter(|source| self.is_here(source)).find_map(|source| self.files(source, side).err());
+        if let Some(revision) = missing {
+            return Render::NotTracked(revision);
         }
         let identity = Identity::of(application, &self.workshop.settings);
-        let references = self.references(application, side);
+        let references = self.references(application, &sources, side);
         let mut all = Rendered::default();
-        for source in sources {
-            if application.spec.is_multi_source() && source.path.is_empty() && source.chart.is_empty() {
-                continue;
-            }
+        if let Some(branch) = application.spec.hydrated_branch() {
+            let note = format!("rendered from its dry source; the cluster changes when the hydrator has written the result to {branch}");
+            all.assumptions.push(note);
+        }
+        for source in sources.iter().filter(|source| !is_nothing(application, source)) {
             let made = self.job(application, source, side, &identity, &references).and_then(|job| self.run(&job, side));
             match made {
-                Ok(rendered) if sources.len() == 1 => return Render::Done(rendered),
+                Ok(rendered) if sources.len() == 1 && all.assumptions.is_empty() => return Render::Done(rendered),
                 Ok(rendered) => all.append(&rendered),
                 Err(Stop::Failed(error)) => return Render::Failed(error),
                 Err(Stop::Unjudged { what, why }) => return Render::Unjudged(what, why),
@@ -192,7 +268,7 @@ impl<'a> Sources<'a> {
     /// The job that renders one source of an Application.
     fn job<'s>(
         &'s self,
-        application: &'s Application,
+        application: &Application,
         source: &'s Source,
         side: Side,
         identity: &'s Identity,
@@ -206,11 +282,14 @@ impl<'a> Sources<'a> {
         if !self.is_here(source) {
             return Err(Stop::unjudged(named(), "it is not in this repository; say --repo-url if it is"));
         }
-        let (tree, revision, broken) = match side {
-            Side::Base => (&self.revisions.base, &self.revisions.base_name, &self.broken_links[0]),
-            Side::Head => (&self.revisions.head, &self.revisions.head_name, &self.broken_links[1]),
+        let (tree, revision) = self
+            .files(source, side)
+            .map_err(|revision| Stop::unjudged(named(), format!("this clone does not have the revision {revision}")))?;
+        let broken = match side {
+            Side::Base => &self.broken_links[0],
+            Side::Head => &self.broken_links[1],
         };
-        if let Some(broken) = broken {
+        if let Some(broken) = broken.as_ref().filter(|_| self.pin(source).is_none()) {
             let message = format!(
                 "the repository has a symbolic link that leaves it ({broken}): Argo CD refuses every Application of the repository"
             );
@@ -244,17 +323,18 @@ impl<'a> Sources<'a> {
     /// The sources of an Application that others may name as `$ref`.
     ///
     /// Source: Argo CD `util/argo/argo.go:GetRefSources`.
-    fn references<'s>(&'s self, application: &'s Application, side: Side) -> BTreeMap<String, Reference<'s>> {
-        let sources = application.spec.sources().iter().filter(|source| application.spec.is_multi_source() && !source.reference.is_empty());
-        let named = sources.map(|source| {
+    fn references<'s>(&self, application: &Application, sources: &'s [Source], side: Side) -> BTreeMap<String, Reference<'s>> {
+        let named = sources.iter().filter(|source| application.spec.is_multi_source() && !source.reference.is_empty());
+        let found = named.map(|source| {
             let tree = if self.is_here(source) {
-                Ok(self.revisions.tree(side))
+                let files = self.files(source, side).map(|(tree, _)| tree);
+                files.map_err(|revision| format!("this clone does not have the revision {revision}"))
             } else {
                 Err(format!("{} is not this repository; say --repo-url if it is", crate::repo::without_password(&source.repo_url)))
             };
             (source.reference.clone(), Reference { source, tree })
         });
-        named.collect()
+        found.collect()
     }
 
     /// What the destination cluster of an Application is able to do.
@@ -293,6 +373,13 @@ fn capabilities(live: &LiveState) -> BTreeMap<Arc<str>, Capabilities> {
         found.insert(Arc::clone(&cluster.server), able);
     }
     found
+}
+
+/// Whether a source gives no manifests of its own: among several, one without path and chart.
+///
+/// Source: Argo CD `reposerver/repository/repository.go:GenerateManifest`, `util/argo/argo.go`.
+fn is_nothing(application: &Application, source: &Source) -> bool {
+    application.spec.is_multi_source() && source.path.is_empty() && source.chart.is_empty()
 }
 
 fn missing(source: &Source, path: &str, is_file: bool) -> RenderError {

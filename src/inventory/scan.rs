@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use memchr::memmem;
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -17,6 +18,9 @@ use crate::repo::{Entry, EntryKind, Format, Parser, Tree};
 
 /// Words of which a file with an Application, an ApplicationSet or an AppProject holds one.
 const KINDS: [&str; 2] = ["Application", "AppProject"];
+
+/// The chart that makes Applications out of values, in which the API group need not stand.
+pub const APPLICATION_CHART: &str = "argocd-apps";
 
 /// What a file candidate is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +61,19 @@ pub fn scan(tree: &Tree, side: Side, parser: &Parser) -> Vec<Candidate> {
         place(a).cmp(&place(b))
     });
     candidates
+}
+
+/// The files of a tree out of which a renderer may make Argo CD objects, sorted: manifests, templates and programs that mention Argo CD, and
+/// charts that depend on the one that makes Applications.
+pub fn mentioning(tree: &Tree, parser: &Parser) -> Vec<Arc<str>> {
+    let is_text = |path: &str| is_manifest_name(path) || [".tpl", ".jsonnet", ".libsonnet", ".txt"].iter().any(|end| path.ends_with(end));
+    let depends = |entry: &Entry| {
+        let is_chart = ["Chart.yaml", "requirements.yaml"].iter().any(|name| entry.path.ends_with(name));
+        is_chart && tree.read_entry(entry).is_ok_and(|bytes| memmem::find(&bytes, APPLICATION_CHART.as_bytes()).is_some())
+    };
+    let files = tree.entries().par_iter().filter(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Executable));
+    let found = files.filter(|entry| is_text(&entry.path) && (parser.is_marked(tree, entry) || depends(entry)));
+    found.map(|entry| Arc::clone(&entry.path)).collect()
 }
 
 /// A file that says that it holds Argo CD objects, and that cannot be read to its end.

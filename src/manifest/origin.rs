@@ -61,8 +61,8 @@ pub enum Renderer {
 pub struct RenderedFrom {
     /// What made it.
     pub renderer: Renderer,
-    /// Further files that decide what the object is, most specific first: patches, overlays, value files.
-    pub others: Vec<Arc<str>>,
+    /// Further places that decide what the object is, most specific first: patches, values.
+    pub others: Vec<Origin>,
 }
 
 impl RenderedFrom {

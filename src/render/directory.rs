@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Duplicate, Inputs, RenderError, Rendered, Request, Stop, Tool};
 use crate::argocd::application::Directory;
 use crate::argocd::pattern::Pattern;
-use crate::manifest::{Manifest, NonString, Origin, Side, non_string};
+use crate::manifest::{Manifest, Origin, Side};
 use crate::repo::{Entry, EntryKind, Format, LinkError, LinkTarget, ParsedFile, Parser, Tree};
 
 /// Combined size of the files of one source, in bytes, from which Argo CD gives up (`reposerver.max.combined.directory.manifests.size`).
@@ -70,10 +70,10 @@ impl Tool for DirectoryTool {
 
     fn render(&self, request: &Request<'_>) -> Result<Rendered, Stop> {
         let settings = request.source.directory.as_ref();
-        if has_jsonnet(settings, request.tree, &request.path) {
+        if has_jsonnet(settings, &request.tree, &request.path) {
             return Err(Stop::unjudged(format!("jsonnet files in {}", request.path), "presync does not evaluate jsonnet yet"));
         }
-        Ok(render(settings, request.tree, &request.path, request.side, &request.workshop.parser)?)
+        Ok(render(settings, &request.tree, &request.path, request.side, &request.workshop.parser)?)
     }
 }
 
@@ -189,18 +189,8 @@ fn add(parsed: &ParsedFile, path: &Arc<str>, side: Side, format: Format, rendere
             return Ok(());
         };
         decoded += 1;
-        if let Some(wrong) = non_string(&object.object) {
-            let NonString { field, name, found } = wrong;
-            let (place, help) = match name {
-                Some(name) => (format!("metadata.{field}[\"{name}\"]"), format!("Put the value of {name} in quotes.")),
-                None => (format!("metadata.{field}"), format!("Write {field} as a map of strings.")),
-            };
-            let message = format!(
-                "{place} of {} is {found}; {field} must be strings. Argo CD cannot generate manifests and stops syncing the Application",
-                key.named()
-            );
-            let error = RenderError::new("non-string-metadata", message, help).at(path, side, line, 1);
-            return Err(error.inside(origin, wrong.pointer(), key.clone()));
+        if let Some(error) = super::output::non_string_metadata(&object.object, key, &origin) {
+            return Err(error);
         }
         rendered.manifests.push(Arc::new(Manifest { key: key.clone(), object: Arc::clone(&object.object), origin }));
     }

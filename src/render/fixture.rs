@@ -1,9 +1,24 @@
-//! Trees for tests of renderers.
+//! Trees, requests and programs for tests of renderers.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use crate::repo::{Repository, Tree};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::program::{Limits, Programs};
+use super::scratch::Scratch;
+use super::{Capabilities, Identity, Job, Reference, Rendered, Request, Stop, Workshop};
+use crate::argocd::names::{GROUP, SKIP_FILE_RENDERING};
+use crate::argocd::{Settings, Source};
+use crate::manifest::Side;
+use crate::repo::{Kept, Parser, Repository, Tree, clean_path};
+
+#[path = "../../tests/support/tools.rs"]
+#[allow(dead_code, clippy::expect_used, reason = "it is shared with tests that run the program itself")]
+pub(crate) mod tools;
 
 /// The tree of a repository with these files and symbolic links. The repository stays on disk as long as the test process.
 pub(crate) fn tree(files: &[(&str, &str)], links: &[(&str, &str)]) -> Tree {
@@ -35,4 +50,71 @@ fn git(folder: &Path, arguments: &[&str]) {
         .output()
         .unwrap();
     assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A source out of JSON.
+pub(crate) fn source(settings: Value) -> Source {
+    Source::deserialize(settings).unwrap()
+}
+
+/// All that a request refers to.
+pub(crate) struct Setup {
+    pub(crate) workshop: Workshop,
+    pub(crate) identity: Identity,
+    pub(crate) capabilities: Capabilities,
+    references: BTreeMap<String, Reference<'static>>,
+}
+
+impl Setup {
+    /// Offline, with the pinned programs, a fresh Argo CD and an Application of this name whose objects go to the namespace `shop`.
+    pub(crate) fn new(instance: &str) -> Self {
+        Self {
+            workshop: Workshop {
+                parser: Parser::new(SKIP_FILE_RENDERING, GROUP, Kept::default()),
+                scratch: Scratch::default(),
+                programs: Programs::in_folder(tools::folder()),
+                limits: Limits::default(),
+                offline: true,
+                settings: Settings::default(),
+                settings_known: false,
+            },
+            identity: Identity {
+                name: instance.into(),
+                instance: instance.to_owned(),
+                project: "default".to_owned(),
+                destination_namespace: "shop".to_owned(),
+            },
+            capabilities: Capabilities::default(),
+            references: BTreeMap::new(),
+        }
+    }
+
+    /// The same where `argocd-cm` has these entries.
+    pub(crate) fn with_entries(mut self, entries: &[(&str, &str)]) -> Self {
+        let entries = entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        self.workshop.settings = Settings::new(None, "argocd", entries);
+        self.workshop.settings_known = true;
+        self
+    }
+
+    /// A request for a source.
+    pub(crate) fn request<'a>(&'a self, tree: &'a Tree, source: &'a Source) -> Request<'a> {
+        Request {
+            workshop: &self.workshop,
+            identity: &self.identity,
+            source: Cow::Borrowed(source),
+            is_multi_source: false,
+            tree: tree.clone(),
+            side: Side::Head,
+            path: clean_path(&source.path).unwrap(),
+            revision: "0123456789abcdef0123456789abcdef01234567".to_owned(),
+            references: &self.references,
+            capabilities: &self.capabilities,
+        }
+    }
+
+    /// What a source renders to.
+    pub(crate) fn render(&self, tree: &Tree, settings: Value) -> Result<Rendered, Stop> {
+        Job::new(self.request(tree, &source(settings)))?.run()
+    }
 }

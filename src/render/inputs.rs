@@ -52,6 +52,19 @@ impl Inputs {
         self.files.iter().any(|file| changes.touches(file)) || self.folders.iter().any(|folder| changes.touches_under(folder))
     }
 
+    /// Whether any of these paths is among them; the paths are sorted.
+    pub fn contain_any(&self, sorted: &[Arc<str>]) -> bool {
+        let below = |folder: &Arc<str>| {
+            if folder.is_empty() {
+                return !sorted.is_empty();
+            }
+            let prefix = format!("{folder}/");
+            let start = sorted.partition_point(|path| **path < *prefix);
+            sorted.get(start).is_some_and(|path| path.starts_with(&prefix))
+        };
+        self.files.iter().any(|file| sorted.binary_search(file).is_ok()) || self.folders.iter().any(below)
+    }
+
     /// The changed paths among them, sorted.
     pub fn changed<'c>(&self, changes: &'c ChangeSet) -> Vec<&'c Arc<str>> {
         changes.touched().iter().filter(|path| self.contains(path)).collect()
@@ -131,6 +144,9 @@ mod tests {
         inputs.folder("apps/web/");
         inputs.file("values/web.yaml");
         assert!(inputs.contains("apps/web/a.yaml") && inputs.contains("values/web.yaml"));
+        let paths = |path: &str| vec![Arc::from(path)];
+        assert!(inputs.contain_any(&paths("apps/web/a/b.yaml")) && inputs.contain_any(&paths("values/web.yaml")));
+        assert!(!inputs.contain_any(&paths("apps/web-x.yaml")) && !inputs.contain_any(&[]));
         assert!(!inputs.contains("apps/website/a.yaml") && !inputs.contains("values/web.yaml.bak"));
     }
 

@@ -64,13 +64,24 @@ pub struct Capabilities {
     pub api_versions: Vec<String>,
 }
 
+impl Capabilities {
+    /// Kubernetes' version as renderers are told it, that of the source first; empty where none is known.
+    ///
+    /// Source: Argo CD `reposerver/repository/repository.go:parseKubeVersion`.
+    pub fn kube_version(&self, of_source: Option<&str>) -> String {
+        let text = of_source.filter(|text| !text.is_empty()).unwrap_or(&self.kube_version);
+        let numbers = text.trim().trim_start_matches('v');
+        numbers.split(|character: char| !character.is_ascii_digit() && character != '.').next().unwrap_or_default().to_owned()
+    }
+}
+
 /// A source that another one names as `$name/…`.
 #[derive(Clone, Debug)]
 pub struct Reference<'a> {
     /// The source with `ref`.
     pub source: &'a Source,
     /// The files of its repository at the revision that it follows, or why they are not here.
-    pub tree: Result<&'a Tree, String>,
+    pub tree: Result<Tree, String>,
 }
 
 /// One source of one Application at one side.
@@ -85,13 +96,13 @@ pub struct Request<'a> {
     /// Whether the Application uses `sources`.
     pub is_multi_source: bool,
     /// The files of the source's repository.
-    pub tree: &'a Tree,
+    pub tree: Tree,
     /// The side of the change.
     pub side: Side,
     /// The source's path in the tree, clean; it is a directory.
     pub path: String,
     /// The commit that the source is at, for the build environment.
-    pub revision: &'a str,
+    pub revision: String,
     /// The sources with a `ref`, by that name.
     pub references: &'a BTreeMap<String, Reference<'a>>,
     /// What the destination cluster is able to do.

@@ -251,7 +251,7 @@ mod tests {
     }
 
     fn parse(text: &str) -> ParsedFile {
-        parsed::parse(text.as_bytes(), Format::Stream, "+skip")
+        parsed::parse(text.as_bytes(), Format::Stream, Some("+skip"))
     }
 
     fn saved(file: &Path, texts: &[&str]) -> Kept {

@@ -94,6 +94,13 @@ struct Shard {
     fresh: Vec<(ContentId, Option<Format>)>,
 }
 
+impl ParsedFile {
+    /// What a renderer wrote: a stream of documents.
+    pub fn of_output(bytes: &[u8]) -> Self {
+        parse(bytes, Format::Stream, None)
+    }
+}
+
 /// Parses files, each content once.
 pub struct Parser {
     skip_mark: &'static str,
@@ -123,7 +130,7 @@ impl Parser {
         let is_known = known.is_some();
         let parsed = Arc::new(match known {
             Some(parsed) => parsed,
-            None => parse(&tree.read_entry(entry)?, format, self.skip_mark),
+            None => parse(&tree.read_entry(entry)?, format, Some(self.skip_mark)),
         });
         let mut shard = lock(shard);
         if !is_known {
@@ -192,13 +199,13 @@ fn is_utf16(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
 }
 
-pub(super) fn parse(bytes: &[u8], format: Format, skip_mark: &str) -> ParsedFile {
+pub(super) fn parse(bytes: &[u8], format: Format, skip_mark: Option<&str>) -> ParsedFile {
     let mut file = ParsedFile {
         bytes: bytes.len() as u64,
         documents: Vec::new(),
         objects: Vec::new(),
         error: None,
-        skipped: memmem::find(bytes, skip_mark.as_bytes()).is_some(),
+        skipped: skip_mark.is_some_and(|mark| memmem::find(bytes, mark.as_bytes()).is_some()),
         looks_like_manifest: false,
         second_json_value: false,
     };

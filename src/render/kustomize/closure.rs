@@ -1,0 +1,268 @@
+//! Everything that a kustomization reads, found without running anything.
+//!
+//! Takes a tree and the folder of a kustomization; hands on the [`Closure`]: files and folders, remote bases, and what lies outside.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::manifest::reader::{self, Limits};
+use crate::render::Inputs;
+use crate::repo::{Entry, LinkTarget, Tree, clean_path};
+
+/// The names of a kustomization's file.
+///
+/// Source: kustomize `api/konfig/general.go:RecognizedKustomizationFileNames`.
+pub(super) const FILE_NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// A kustomization in the tree.
+#[derive(Clone, Debug)]
+pub(super) struct Kustomization {
+    /// Its file.
+    pub(super) file: Arc<str>,
+    /// Its folder, clean.
+    pub(super) folder: String,
+    /// What the file says.
+    pub(super) fields: Map<String, Value>,
+}
+
+/// What a kustomization reads.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Closure {
+    /// Files and folders.
+    pub(super) inputs: Inputs,
+    /// The kustomizations in the order in which they are met; the first is the one that is built.
+    pub(super) kustomizations: Vec<Kustomization>,
+    /// Bases and files from elsewhere, and who names them.
+    pub(super) remote: BTreeSet<(Arc<str>, String)>,
+    /// Charts that are not in the tree, and who names them.
+    pub(super) remote_charts: BTreeSet<(Arc<str>, String)>,
+    /// Paths that leave the repository, and who names them.
+    pub(super) outside: BTreeSet<(Arc<str>, String)>,
+    /// A kustomization that uses Helm charts.
+    pub(super) uses_helm: Option<Arc<str>>,
+    /// Files that are used as patches.
+    pub(super) patches: Vec<String>,
+    visited: BTreeSet<String>,
+}
+
+/// The kustomization of a folder, where it has a file that can be read as a map.
+pub(super) fn kustomization_in(tree: &Tree, folder: &str) -> Option<Kustomization> {
+    let (named, entry) = FILE_NAMES.iter().map(|name| join(folder, name)).find_map(|path| Some((path.clone(), file_at(tree, &path)?)))?;
+    let bytes = tree.read_entry(&entry).ok()?;
+    // Like kustomize, which reads the first document alone.
+    let document = reader::read_stream(&reader::decode(&bytes).text, &Limits::default()).documents.into_iter().next()?;
+    let Value::Object(fields) = document.value else { return None };
+    Some(Kustomization { file: named.into(), folder: folder.to_owned(), fields })
+}
+
+fn file_at(tree: &Tree, path: &str) -> Option<Entry> {
+    match tree.resolve_link(path) {
+        Ok(LinkTarget::File(entry)) => Some(entry),
+        _ => None,
+    }
+}
+
+/// A path below a folder, as it is written.
+fn join(folder: &str, path: &str) -> String {
+    if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") }
+}
+
+impl Closure {
+    /// The closure of a folder, and of components that are added to it.
+    pub(super) fn of(tree: &Tree, folder: &str, components: &[String], patches: &[String]) -> Self {
+        let mut closure = Self::default();
+        closure.visit(tree, folder);
+        let from: Arc<str> = join(folder, FILE_NAMES[0]).into();
+        for component in components {
+            closure.base(tree, folder, component, &from);
+        }
+        for patch in patches {
+            closure.patch(folder, patch, &from);
+        }
+        closure
+    }
+
+    /// The file that a message names, the longest one where it names several.
+    pub(super) fn named_in(&self, message: &str) -> Option<Arc<str>> {
+        let files = self.inputs.files().filter(|file| message.contains(&***file));
+        let named = files.max_by_key(|file| file.len()).cloned();
+        named.or_else(|| self.kustomizations.first().map(|top| Arc::clone(&top.file)))
+    }
+
+    /// Reads the kustomization of a folder and what it names.
+    fn visit(&mut self, tree: &Tree, folder: &str) {
+        if !self.visited.insert(folder.to_owned()) {
+            return;
+        }
+        FILE_NAMES.iter().for_each(|name| self.inputs.file(&join(folder, name)));
+        let Some(kustomization) = kustomization_in(tree, folder) else { return };
+        self.kustomizations.push(kustomization.clone());
+        let Kustomization { file, fields, .. } = kustomization;
+        // Names of fields are matched without regard to case, as Go's JSON does.
+        let get = |name: &str| fields.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value);
+        let texts = |name: &str| strings(get(name));
+        let items = |name: &str| get(name).and_then(Value::as_array).into_iter().flatten();
+        for path in ["resources", "bases", "components"].iter().flat_map(|name| texts(name)) {
+            self.base(tree, folder, path, &file);
+        }
+        for path in ["crds", "configurations"].iter().flat_map(|name| texts(name)) {
+            self.read(folder, path, &file);
+        }
+        for text in texts("patchesStrategicMerge") {
+            self.patch(folder, text, &file);
+        }
+        for patch in ["patches", "patchesJson6902"].iter().flat_map(|name| items(name)) {
+            if let Some(path) = field(patch, "path") {
+                self.patch(folder, path, &file);
+            }
+        }
+        for replacement in items("replacements") {
+            if let Some(path) = field(replacement, "path") {
+                self.read(folder, path, &file);
+            }
+        }
+        if let Some(path) = get("openapi").and_then(|openapi| field(openapi, "path")) {
+            self.read(folder, path, &file);
+        }
+        for generator in ["configMapGenerator", "secretGenerator"].iter().flat_map(|name| items(name)) {
+            self.generator(folder, generator, &file);
+        }
+        for text in ["generators", "transformers", "validators"].iter().flat_map(|name| texts(name)) {
+            self.plugin(tree, folder, text, &file);
+        }
+        let home = get("helmGlobals").and_then(|globals| field(globals, "chartHome"));
+        let old_home = |chart: &Value| field(chart, "chartHome").map(str::to_owned);
+        for chart in ["helmCharts", "helmChartInflationGenerator"].iter().flat_map(|name| items(name)) {
+            let home = home.map(str::to_owned).or_else(|| old_home(chart)).unwrap_or_else(|| "charts".to_owned());
+            self.chart(tree, folder, &home, chart, &file);
+        }
+    }
+
+    /// A resource, base or component: a file, a folder with a kustomization, or something from elsewhere.
+    fn base(&mut self, tree: &Tree, folder: &str, path: &str, named_in: &Arc<str>) {
+        let Some(here) = self.inside(folder, path, named_in) else { return };
+        match tree.resolve_link(&here) {
+            Ok(LinkTarget::Directory(real)) => {
+                // A link on the way is an input as well; paths are relative to where it leads.
+                self.inputs.file(&here);
+                self.visit(tree, &real);
+            }
+            Ok(LinkTarget::File(_)) => self.inputs.file(&here),
+            Err(_) if is_remote(path) => drop(self.remote.insert((Arc::clone(named_in), path.to_owned()))),
+            Err(_) => {
+                self.inputs.file(&here);
+                FILE_NAMES.iter().for_each(|name| self.inputs.file(&join(&here, name)));
+            }
+        }
+    }
+
+    fn patch(&mut self, folder: &str, text: &str, named_in: &Arc<str>) {
+        if !is_inline(text)
+            && let Some(path) = self.inside(folder, text, named_in)
+        {
+            self.inputs.file(&path);
+            if !self.patches.contains(&path) {
+                self.patches.push(path);
+            }
+        }
+    }
+
+    /// A file that is read; one from elsewhere where it is a URL.
+    fn read(&mut self, folder: &str, path: &str, named_in: &Arc<str>) {
+        if path.contains("://") {
+            self.remote.insert((Arc::clone(named_in), path.to_owned()));
+        } else if let Some(path) = self.inside(folder, path, named_in) {
+            self.inputs.file(&path);
+        }
+    }
+
+    /// The sources of a generator of ConfigMaps or Secrets.
+    fn generator(&mut self, folder: &str, generator: &Value, named_in: &Arc<str>) {
+        for file in strings(generator.get("files")) {
+            let path = file.split_once('=').map_or(file, |(_, path)| path);
+            self.read(folder, path, named_in);
+        }
+        for path in strings(generator.get("envs")).chain(field(generator, "env")) {
+            self.read(folder, path, named_in);
+        }
+    }
+
+    /// The configuration of a generator, transformer or validator. It may read what lies beside it.
+    fn plugin(&mut self, tree: &Tree, folder: &str, text: &str, named_in: &Arc<str>) {
+        if is_inline(text) {
+            self.inputs.folder(folder);
+            return;
+        }
+        self.base(tree, folder, text, named_in);
+        if let Some(path) = self.inside(folder, text, named_in) {
+            self.inputs.folder(if tree.is_dir(&path) { &path } else { path.rsplit_once('/').map_or("", |(parent, _)| parent) });
+            self.inputs.folder(folder);
+        }
+    }
+
+    /// A Helm chart: from the tree if it is there.
+    ///
+    /// Source: kustomize `plugin/builtin/helmchartinflationgenerator/HelmChartInflationGenerator.go:absChartHome`.
+    fn chart(&mut self, tree: &Tree, folder: &str, home: &str, chart: &Value, named_in: &Arc<str>) {
+        self.uses_helm.get_or_insert_with(|| Arc::clone(named_in));
+        let name = field(chart, "name").or_else(|| field(chart, "chartName")).unwrap_or_default();
+        let version = field(chart, "version").or_else(|| field(chart, "chartVersion"));
+        let repository = field(chart, "repo").or_else(|| field(chart, "chartRepoUrl"));
+        let with_version = version.filter(|_| repository.is_some()).map(|version| format!("{home}/{name}-{version}"));
+        let mut is_here = false;
+        for path in with_version.into_iter().chain([format!("{home}/{name}")]) {
+            if let Some(path) = self.inside(folder, &path, named_in) {
+                is_here |= tree.is_dir(&path);
+                self.inputs.folder(&path);
+            }
+        }
+        if !is_here && let Some(repository) = repository {
+            let named = format!("{name} {} of {repository}", version.unwrap_or("(newest)"));
+            self.remote_charts.insert((Arc::clone(named_in), named));
+        }
+        let old = field(chart, "values");
+        for path in strings(chart.get("additionalValuesFiles")).chain(field(chart, "valuesFile")).chain(old) {
+            self.read(folder, path, named_in);
+        }
+    }
+
+    /// The clean path of what a kustomization names; noted where it leaves the repository.
+    fn inside(&mut self, folder: &str, path: &str, named_in: &Arc<str>) -> Option<String> {
+        let here = if path.starts_with('/') { None } else { clean_path(&join(folder, path)) };
+        if here.is_none() && !is_remote(path) {
+            self.outside.insert((Arc::clone(named_in), path.to_owned()));
+        }
+        here.or_else(|| is_remote(path).then(|| path.to_owned()))
+    }
+}
+
+/// A string field of a map.
+fn field<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name)?.as_str().filter(|text| !text.is_empty())
+}
+
+fn strings(value: Option<&Value>) -> impl Iterator<Item = &str> {
+    value.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Whether a text is a document of its own and no path.
+fn is_inline(text: &str) -> bool {
+    text.contains('\n') || text.trim_start().starts_with('{')
+}
+
+/// Whether something that is not in the tree is an address of another repository or of a file.
+///
+/// Source: kustomize `api/internal/git/repospec.go:NewRepoSpecFromURL`.
+fn is_remote(path: &str) -> bool {
+    let first = path.split('/').next().unwrap_or_default();
+    let is_host =
+        first.contains('.') && !first.starts_with('.') && path.contains('/') && !first.ends_with(".yaml") && !first.ends_with(".yml");
+    path.contains("://")
+        || path.starts_with("git@")
+        || path.starts_with("git::")
+        || path.starts_with("gh:")
+        || path.contains("?ref=")
+        || is_host
+}
