@@ -203,7 +203,9 @@ fn strict_fails_on_what_could_not_be_judged() {
     let (repository, live) = scenario("kustomize-quotes-annotations");
     let run = |strict: &[&str]| {
         stdout(
+            // No program is found, so that kustomizations are not judged.
             presync(repository.path())
+                .env("PATH", "")
                 .args(["check", "--base", "main", "--repo-url", support::REPOSITORY_URL])
                 .args(strict)
                 .arg("--snapshot")

@@ -103,10 +103,7 @@ impl Spec {
     pub fn dry_sources(&self) -> Cow<'_, [Source]> {
         match self.source_hydrator.as_ref().map(|hydrator| hydrator.get("drySource").map(Source::deserialize)) {
             None => Cow::Borrowed(self.sources()),
-            Some(Some(Ok(mut dry))) => {
-                normalise_source(&mut dry);
-                Cow::Owned(vec![dry])
-            }
+            Some(Some(Ok(dry))) => Cow::Owned(vec![dry.normalised()]),
             // Without a dry source there is nothing to render.
             Some(_) => Cow::Borrowed(&[]),
         }

@@ -10,21 +10,22 @@ use super::Outcome;
 use super::revisions::Revisions;
 use crate::finding::{Finding, Location, Place, Suppression};
 use crate::manifest::reader;
-use crate::manifest::span::{line_column, locate_nearest};
-use crate::manifest::{Pointer, Side};
+use crate::manifest::span::{self, line_column, locate_nearest};
+use crate::manifest::{Origin, Pointer, Side};
 use crate::rules::suppress::reason_in_comment;
+
+/// Texts of files, each read once.
+type Texts = BTreeMap<(Side, Arc<str>), Arc<str>>;
 
 /// Fills in the locations of all findings.
 pub(super) fn locate(outcome: &mut Outcome, revisions: &Revisions) {
-    let mut texts: BTreeMap<(Side, Arc<str>), Arc<str>> = BTreeMap::new();
+    let mut texts = Texts::new();
     for finding in &mut outcome.findings {
         let found = finding.places.iter().filter_map(|place| {
-            let key = (place.origin.side, Arc::clone(&place.origin.path));
-            if !texts.contains_key(&key) {
-                let bytes = revisions.tree(place.origin.side).read(&place.origin.path).ok()?;
-                texts.insert(key.clone(), (*reader::decode(&bytes).text).into());
+            if let Some(decides) = patched(place, &mut texts, revisions) {
+                return Some(decides);
             }
-            Some(location(place, texts.get(&key)?))
+            Some(location(place, &text_of(&place.origin, &mut texts, revisions)?))
         });
         finding.locations.extend(found);
         if finding.suppressed.is_none() {
@@ -34,8 +35,34 @@ pub(super) fn locate(outcome: &mut Outcome, revisions: &Revisions) {
     outcome.texts = texts;
 }
 
+fn text_of(origin: &Origin, texts: &mut Texts, revisions: &Revisions) -> Option<Arc<str>> {
+    let key = (origin.side, Arc::clone(&origin.path));
+    if let Some(known) = texts.get(&key) {
+        return Some(Arc::clone(known));
+    }
+    let bytes = revisions.tree(origin.side).read(&origin.path).ok()?;
+    let text: Arc<str> = (*reader::decode(&bytes).text).into();
+    texts.insert(key, Arc::clone(&text));
+    Some(text)
+}
+
+/// Where a patch sets the field, if one does: it decides, not the file that is patched. Positions in lists are other ones in a patch.
+fn patched(place: &Place, texts: &mut Texts, revisions: &Revisions) -> Option<Location> {
+    let rendered = place.origin.rendered.as_deref().filter(|rendered| !rendered.is_program())?;
+    let tokens = place.pointer.split('/').skip(1);
+    if place.pointer.is_empty() || tokens.into_iter().any(|token| token.parse::<usize>().is_ok()) {
+        return None;
+    }
+    rendered.others.iter().find_map(|patch| {
+        let text = text_of(patch, texts, revisions)?;
+        let pointer = Pointer::parse(&format!("{}{}", patch.within, place.pointer)).ok()?;
+        span::locate(&text, patch.document.clone(), &pointer)?;
+        Some(location(&Place { origin: patch.clone(), ..place.clone() }, &text))
+    })
+}
+
 /// The waiver in a comment on the reported line or the line above. One that the change itself adds does not count.
-fn commented(finding: &Finding, texts: &BTreeMap<(Side, Arc<str>), Arc<str>>, revisions: &Revisions) -> Option<Suppression> {
+fn commented(finding: &Finding, texts: &Texts, revisions: &Revisions) -> Option<Suppression> {
     let location = finding.locations.first()?;
     let text = texts.get(&(location.side, Arc::clone(&location.path)))?;
     let line = usize::try_from(location.line).ok()?.checked_sub(1)?;

@@ -222,3 +222,7 @@ fn add(parsed: &ParsedFile, path: &Arc<str>, side: Side, format: Format, rendere
 fn shown(path: &str) -> &str {
     if path.is_empty() { "the repository root" } else { path }
 }
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

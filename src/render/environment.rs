@@ -32,9 +32,9 @@ impl Environment {
         Self { variables: variables.into() }
     }
 
-    /// The variables by name.
-    pub fn variables(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.variables.iter().map(|(name, value)| (*name, value.as_str()))
+    /// Whether a text depends on the revision, which nobody knows before the merge.
+    pub fn depends_on_revision(text: &str) -> bool {
+        text.contains("ARGOCD_APP_REVISION")
     }
 
     /// The text with variables replaced; unknown ones become empty.
@@ -94,6 +94,18 @@ mod tests {
 
     fn with(variables: &[(&'static str, &str)]) -> Environment {
         Environment::for_test(variables)
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn s10_07_the_variables_of_an_application() {
+        use crate::render::fixture::{Setup, source, tree};
+        let (setup, source, tree) = (Setup::new("web"), source(serde_json::json!({"repoURL": "r", "path": "./a"})), tree(&[], &[]));
+        let request = Request { revision: "my-revision".to_owned(), ..setup.request(&tree, &source) };
+        let environment = Environment::of(&request);
+        let get = |name: &str| environment.substitute(&format!("${name}"));
+        assert_eq!((get("ARGOCD_APP_REVISION_SHORT"), get("ARGOCD_APP_REVISION_SHORT_8")), ("my-revi".to_owned(), "my-revis".to_owned()));
+        assert_eq!((get("ARGOCD_APP_NAMESPACE"), get("ARGOCD_APP_SOURCE_PATH")), ("shop".to_owned(), "./a".to_owned()));
     }
 
     #[test]

@@ -16,14 +16,14 @@ use serde_json::{Map, Value};
 
 use super::environment::Environment;
 use super::output;
-use super::program::{Call, KustomizeProgram, Limits, Output, ProgramError};
+use super::program::{Call, KustomizeProgram, Limits, Output, ProgramError, network_environment};
 use super::scratch::Copy;
 use super::{Inputs, RenderError, Rendered, Request, Stop, Tool};
 use crate::manifest::reader::ReadErrorKind;
 use crate::repo::parsed::ParsedObject;
 use crate::repo::{EntryKind, Format, ParsedFile};
 
-use closure::{Closure, Kustomization};
+use closure::{Closure, Files, Kustomization};
 use edit::{EditError, Settings};
 use options::BuildOptions;
 use places::{Places, note_of, take_note};
@@ -58,7 +58,12 @@ impl KustomizeTool {
         let none = Map::new();
         let settings = Settings(request.source.kustomize.as_ref().unwrap_or(&none));
         let components = settings.components(&request.tree, &request.path);
-        let closure = Closure::of(&request.tree, &request.path, &components, &settings.patch_files());
+        let closure = Closure::of(
+            Files { tree: &request.tree, parser: &request.workshop.parser },
+            &request.path,
+            &components,
+            &settings.patch_files(),
+        );
         let built = built(request, closure.kustomizations.first(), &settings, &components);
         let workshop = request.workshop;
         let mut assumptions = Vec::new();
@@ -71,6 +76,10 @@ impl KustomizeTool {
             assumptions.push(format!(
                 "{file} uses Helm charts: taken that Argo CD builds with --enable-helm (kustomize.buildOptions in argocd-cm)"
             ));
+        }
+        if settings.depend_on_revision() {
+            let what = "its Kustomize settings use ARGOCD_APP_REVISION, which is not known before the merge: objects will change besides what is shown";
+            assumptions.push(what.to_owned());
         }
         let version = settings.version().map(str::to_owned);
         let (kube_version, api_versions) = (request.capabilities.kube_version(settings.kube_version()), settings.api_versions());
@@ -167,7 +176,7 @@ impl KustomizeTool {
             arguments,
             directory: copy.root(),
             home: home.path(),
-            environment: Vec::new(),
+            environment: if workshop.offline { Vec::new() } else { network_environment() },
             limits: Limits { memory: workshop.limits.memory.min(MEMORY), ..workshop.limits.clone() },
         };
         let output = call.run();
@@ -268,7 +277,7 @@ fn built(
         }
         return Ok(None);
     };
-    let mut fields = top.fields.clone();
+    let mut fields = top.fields();
     settings.apply(&mut fields, components, &Environment::of(request)).map_err(|error| {
         let message = format!("Argo CD cannot apply the Application's Kustomize settings to {}: {error}", top.file);
         let help = match error {

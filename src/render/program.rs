@@ -102,6 +102,16 @@ pub enum MissingProgram {
     Kustomize,
 }
 
+/// Variables that a program with network access gets from the user: proxies and certificate authorities.
+const NETWORK_VARIABLES: [&str; 9] =
+    ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO"];
+
+/// The variables of the user's environment that a program needs for the network, and one that keeps Git from asking for passwords.
+pub fn network_environment() -> Vec<(OsString, OsString)> {
+    let inherited = NETWORK_VARIABLES.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
+    inherited.chain([("GIT_TERMINAL_PROMPT".into(), "0".into())]).collect()
+}
+
 /// How much a program may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {

@@ -7,14 +7,22 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::manifest::reader::{self, Limits};
 use crate::render::Inputs;
-use crate::repo::{Entry, LinkTarget, Tree, clean_path};
+use crate::repo::{Entry, Format, LinkTarget, Parser, Tree, clean_path};
 
 /// The names of a kustomization's file.
 ///
 /// Source: kustomize `api/konfig/general.go:RecognizedKustomizationFileNames`.
 pub(super) const FILE_NAMES: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// Where files are read.
+#[derive(Clone, Copy)]
+pub(super) struct Files<'a> {
+    /// The tree.
+    pub(super) tree: &'a Tree,
+    /// Parses each content once.
+    pub(super) parser: &'a Parser,
+}
 
 /// A kustomization in the tree.
 #[derive(Clone, Debug)]
@@ -23,8 +31,15 @@ pub(super) struct Kustomization {
     pub(super) file: Arc<str>,
     /// Its folder, clean.
     pub(super) folder: String,
+    /// What the file says: a map.
+    value: Arc<Value>,
+}
+
+impl Kustomization {
     /// What the file says.
-    pub(super) fields: Map<String, Value>,
+    pub(super) fn fields(&self) -> Map<String, Value> {
+        self.value.as_object().cloned().unwrap_or_default()
+    }
 }
 
 /// What a kustomization reads.
@@ -48,13 +63,12 @@ pub(super) struct Closure {
 }
 
 /// The kustomization of a folder, where it has a file that can be read as a map.
-pub(super) fn kustomization_in(tree: &Tree, folder: &str) -> Option<Kustomization> {
+fn kustomization_in(Files { tree, parser }: Files<'_>, folder: &str) -> Option<Kustomization> {
     let (named, entry) = FILE_NAMES.iter().map(|name| join(folder, name)).find_map(|path| Some((path.clone(), file_at(tree, &path)?)))?;
-    let bytes = tree.read_entry(&entry).ok()?;
+    let parsed = parser.parse(tree, &entry, Format::Stream).ok()?;
     // Like kustomize, which reads the first document alone.
-    let document = reader::read_stream(&reader::decode(&bytes).text, &Limits::default()).documents.into_iter().next()?;
-    let Value::Object(fields) = document.value else { return None };
-    Some(Kustomization { file: named.into(), folder: folder.to_owned(), fields })
+    let first = parsed.objects.first().filter(|first| first.document == 0 && first.object.is_object())?;
+    Some(Kustomization { file: named.into(), folder: folder.to_owned(), value: Arc::clone(&first.object) })
 }
 
 fn file_at(tree: &Tree, path: &str) -> Option<Entry> {
@@ -71,12 +85,12 @@ fn join(folder: &str, path: &str) -> String {
 
 impl Closure {
     /// The closure of a folder, and of components that are added to it.
-    pub(super) fn of(tree: &Tree, folder: &str, components: &[String], patches: &[String]) -> Self {
+    pub(super) fn of(files: Files<'_>, folder: &str, components: &[String], patches: &[String]) -> Self {
         let mut closure = Self::default();
-        closure.visit(tree, folder);
+        closure.visit(files, folder);
         let from: Arc<str> = join(folder, FILE_NAMES[0]).into();
         for component in components {
-            closure.base(tree, folder, component, &from);
+            closure.base(files, folder, component, &from);
         }
         for patch in patches {
             closure.patch(folder, patch, &from);
@@ -92,20 +106,20 @@ impl Closure {
     }
 
     /// Reads the kustomization of a folder and what it names.
-    fn visit(&mut self, tree: &Tree, folder: &str) {
+    fn visit(&mut self, files: Files<'_>, folder: &str) {
         if !self.visited.insert(folder.to_owned()) {
             return;
         }
         FILE_NAMES.iter().for_each(|name| self.inputs.file(&join(folder, name)));
-        let Some(kustomization) = kustomization_in(tree, folder) else { return };
+        let Some(kustomization) = kustomization_in(files, folder) else { return };
         self.kustomizations.push(kustomization.clone());
-        let Kustomization { file, fields, .. } = kustomization;
+        let Kustomization { file, value, .. } = kustomization;
         // Names of fields are matched without regard to case, as Go's JSON does.
-        let get = |name: &str| fields.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value);
+        let get = |name: &str| value.as_object()?.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value);
         let texts = |name: &str| strings(get(name));
         let items = |name: &str| get(name).and_then(Value::as_array).into_iter().flatten();
         for path in ["resources", "bases", "components"].iter().flat_map(|name| texts(name)) {
-            self.base(tree, folder, path, &file);
+            self.base(files, folder, path, &file);
         }
         for path in ["crds", "configurations"].iter().flat_map(|name| texts(name)) {
             self.read(folder, path, &file);
@@ -130,24 +144,24 @@ impl Closure {
             self.generator(folder, generator, &file);
         }
         for text in ["generators", "transformers", "validators"].iter().flat_map(|name| texts(name)) {
-            self.plugin(tree, folder, text, &file);
+            self.plugin(files, folder, text, &file);
         }
         let home = get("helmGlobals").and_then(|globals| field(globals, "chartHome"));
         let old_home = |chart: &Value| field(chart, "chartHome").map(str::to_owned);
         for chart in ["helmCharts", "helmChartInflationGenerator"].iter().flat_map(|name| items(name)) {
             let home = home.map(str::to_owned).or_else(|| old_home(chart)).unwrap_or_else(|| "charts".to_owned());
-            self.chart(tree, folder, &home, chart, &file);
+            self.chart(files, folder, &home, chart, &file);
         }
     }
 
     /// A resource, base or component: a file, a folder with a kustomization, or something from elsewhere.
-    fn base(&mut self, tree: &Tree, folder: &str, path: &str, named_in: &Arc<str>) {
+    fn base(&mut self, files: Files<'_>, folder: &str, path: &str, named_in: &Arc<str>) {
         let Some(here) = self.inside(folder, path, named_in) else { return };
-        match tree.resolve_link(&here) {
+        match files.tree.resolve_link(&here) {
             Ok(LinkTarget::Directory(real)) => {
                 // A link on the way is an input as well; paths are relative to where it leads.
                 self.inputs.file(&here);
-                self.visit(tree, &real);
+                self.visit(files, &real);
             }
             Ok(LinkTarget::File(_)) => self.inputs.file(&here),
             Err(_) if is_remote(path) => drop(self.remote.insert((Arc::clone(named_in), path.to_owned()))),
@@ -190,14 +204,14 @@ impl Closure {
     }
 
     /// The configuration of a generator, transformer or validator. It may read what lies beside it.
-    fn plugin(&mut self, tree: &Tree, folder: &str, text: &str, named_in: &Arc<str>) {
+    fn plugin(&mut self, files: Files<'_>, folder: &str, text: &str, named_in: &Arc<str>) {
         if is_inline(text) {
             self.inputs.folder(folder);
             return;
         }
-        self.base(tree, folder, text, named_in);
+        self.base(files, folder, text, named_in);
         if let Some(path) = self.inside(folder, text, named_in) {
-            self.inputs.folder(if tree.is_dir(&path) { &path } else { path.rsplit_once('/').map_or("", |(parent, _)| parent) });
+            self.inputs.folder(if files.tree.is_dir(&path) { &path } else { path.rsplit_once('/').map_or("", |(parent, _)| parent) });
             self.inputs.folder(folder);
         }
     }
@@ -205,7 +219,7 @@ impl Closure {
     /// A Helm chart: from the tree if it is there.
     ///
     /// Source: kustomize `plugin/builtin/helmchartinflationgenerator/HelmChartInflationGenerator.go:absChartHome`.
-    fn chart(&mut self, tree: &Tree, folder: &str, home: &str, chart: &Value, named_in: &Arc<str>) {
+    fn chart(&mut self, files: Files<'_>, folder: &str, home: &str, chart: &Value, named_in: &Arc<str>) {
         self.uses_helm.get_or_insert_with(|| Arc::clone(named_in));
         let name = field(chart, "name").or_else(|| field(chart, "chartName")).unwrap_or_default();
         let version = field(chart, "version").or_else(|| field(chart, "chartVersion"));
@@ -214,7 +228,7 @@ impl Closure {
         let mut is_here = false;
         for path in with_version.into_iter().chain([format!("{home}/{name}")]) {
             if let Some(path) = self.inside(folder, &path, named_in) {
-                is_here |= tree.is_dir(&path);
+                is_here |= files.tree.is_dir(&path);
                 self.inputs.folder(&path);
             }
         }

@@ -64,6 +64,14 @@ impl Settings<'_> {
             || ["commonLabels", "commonAnnotations"].iter().any(|name| self.map(name).next().is_some())
     }
 
+    /// Whether what they come to depends on the revision.
+    pub(super) fn depend_on_revision(&self) -> bool {
+        ["images", "commonLabels", "commonAnnotations"]
+            .iter()
+            .filter_map(|name| self.0.get(*name))
+            .any(|value| Environment::depends_on_revision(&value.to_string()))
+    }
+
     /// The registered version of Kustomize that is asked for.
     pub(super) fn version(&self) -> Option<&str> {
         self.text("version")
