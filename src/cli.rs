@@ -6,6 +6,7 @@ mod cache_folder;
 mod check;
 mod completions;
 mod demo;
+mod evaluate;
 mod output;
 mod rules;
 mod shared;
@@ -15,6 +16,8 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use crate::render::jsonnet;
 
 /// Shows what Argo CD will do to your cluster because of a change, and stops the merges that would hurt.
 #[derive(Debug, Parser)]
@@ -42,6 +45,9 @@ enum Command {
     Completions(completions::CompletionsArgs),
     /// Print the manual page
     Man,
+    /// Evaluate jsonnet for another process of presync
+    #[command(name = jsonnet::COMMAND, hide = true)]
+    EvaluateJsonnet(evaluate::EvaluateArgs),
 }
 
 /// Why a command could not do its job.
@@ -82,6 +88,7 @@ pub fn run() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Man => completions::man(),
+        Command::EvaluateJsonnet(args) => evaluate::evaluate(&args),
     };
     match result {
         Ok(code) => code,

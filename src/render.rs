@@ -9,6 +9,7 @@ pub mod environment;
 #[cfg(unix)]
 mod fixture;
 pub mod inputs;
+pub mod jsonnet;
 pub mod kind;
 mod kustomize;
 pub mod output;
@@ -98,7 +99,7 @@ impl<'a> Job<'a> {
 fn tool(request: &Request<'_>, kind: &SourceKind) -> Result<Box<dyn Tool>, Stop> {
     let path = &request.path;
     match kind {
-        SourceKind::Directory => Ok(Box::new(directory::DirectoryTool::new(request))),
+        SourceKind::Directory => Ok(Box::new(directory::DirectoryTool::new(request)?)),
         SourceKind::Kustomize => Ok(Box::new(kustomize::KustomizeTool::new(request))),
         SourceKind::Conflict(names) => {
             let message =

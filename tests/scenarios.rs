@@ -102,7 +102,7 @@ fn scenario(folder: &Path) -> Result<(), String> {
         applications: Vec::new(),
         all,
         offline: true,
-        programs: Programs::in_folder(tools::folder()),
+        programs: Programs::in_folder(tools::folder()).with_presync(env!("CARGO_BIN_EXE_presync").into()),
         cache: None,
     };
     let run = |all: bool| check::run(&options(all)).map_err(|error| format!("  cannot be checked: {error}\n"));

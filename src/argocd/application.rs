@@ -187,13 +187,43 @@ pub struct Directory {
     #[serde(deserialize_with = "null_default")]
     pub disable_extension_filter: bool,
     /// Jsonnet settings.
-    pub jsonnet: Option<Map<String, Value>>,
+    #[serde(deserialize_with = "null_default")]
+    pub jsonnet: Jsonnet,
+}
+
+/// How jsonnet files of a plain directory are evaluated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Jsonnet {
+    /// External variables (`std.extVar`).
+    #[serde(deserialize_with = "null_default")]
+    pub ext_vars: Vec<JsonnetVariable>,
+    /// Top-level arguments.
+    #[serde(deserialize_with = "null_default")]
+    pub tlas: Vec<JsonnetVariable>,
+    /// Folders in which imports are looked up, from the repository root.
+    #[serde(deserialize_with = "null_default")]
+    pub libs: Vec<String>,
+}
+
+/// A variable or argument of jsonnet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct JsonnetVariable {
+    /// Its name.
+    #[serde(deserialize_with = "null_default")]
+    pub name: String,
+    /// A text, or code.
+    #[serde(deserialize_with = "null_default")]
+    pub value: String,
+    /// Whether the value is code.
+    #[serde(deserialize_with = "null_default")]
+    pub code: bool,
 }
 
 impl Directory {
     fn is_zero(&self) -> bool {
         *self == Self::default()
-            || (self.jsonnet.as_ref().is_some_and(Map::is_empty) && Self { jsonnet: None, ..self.clone() } == Self::default())
     }
 }
 

@@ -12,6 +12,7 @@ use crate::argocd::names::{GROUP, IN_CLUSTER_NAME, IN_CLUSTER_SERVER, SKIP_FILE_
 use crate::argocd::{Application, Source};
 use crate::inventory::scan::APPLICATION_CHART;
 use crate::manifest::{Manifest, Side};
+use crate::render::jsonnet::Imports;
 use crate::render::program::Limits;
 use crate::render::scratch::Scratch;
 use crate::render::{Capabilities, Identity, Inputs, Job, Key, Reference, RenderError, Rendered, Request, SourceKind, Stop, Workshop};
@@ -61,6 +62,7 @@ impl<'a> Sources<'a> {
             revisions,
             workshop: Workshop {
                 parser: Parser::new(SKIP_FILE_RENDERING, GROUP, kept),
+                imports: Imports::default(),
                 scratch: Scratch::default(),
                 programs: options.programs.clone(),
                 limits: Limits::default(),

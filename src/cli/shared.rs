@@ -135,9 +135,18 @@ impl SharedArgs {
             now: self.now.unwrap_or_else(jiff::Timestamp::now),
             all: self.all,
             offline: self.offline,
-            programs: Programs::from_environment(),
+            programs: programs(),
             cache: if self.no_cache { None } else { self.cache_dir.clone().or_else(cache_folder::of_user) },
         }
+    }
+}
+
+/// The programs that render, presync itself among them.
+fn programs() -> Programs {
+    let programs = Programs::from_environment();
+    match std::env::current_exe() {
+        Ok(presync) => programs.with_presync(presync),
+        Err(_) => programs,
     }
 }
 

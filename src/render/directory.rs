@@ -2,13 +2,21 @@
 //!
 //! Takes a source, a tree and a path; hands on the objects of the selected files in order.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use memchr::memmem;
+use serde_json::Value;
+
+use super::jsonnet::Evaluation;
+use super::output::non_string_metadata;
 use super::{Duplicate, Inputs, RenderError, Rendered, Request, Stop, Tool};
 use crate::argocd::application::Directory;
+use crate::argocd::names::SKIP_FILE_RENDERING;
 use crate::argocd::pattern::Pattern;
-use crate::manifest::{Manifest, Origin, Side};
-use crate::repo::{Entry, EntryKind, Format, LinkError, LinkTarget, ParsedFile, Parser, Tree};
+use crate::manifest::origin::{RenderedFrom, Renderer};
+use crate::manifest::{Manifest, Origin, ResourceKey, Side, reader};
+use crate::repo::{Entry, EntryKind, Format, LinkError, LinkTarget, ParsedFile, Parser, RepoError, Tree};
 
 /// Combined size of the files of one source, in bytes, from which Argo CD gives up (`reposerver.max.combined.directory.manifests.size`).
 pub const MAX_COMBINED_BYTES: u64 = 10_000_000;
@@ -48,14 +56,26 @@ impl Selection {
 /// Plain directories as a tool.
 pub(super) struct DirectoryTool {
     inputs: Inputs,
+    jsonnet: Option<Evaluation>,
 }
 
 impl DirectoryTool {
     /// The tool for one source.
-    pub(super) fn new(request: &Request<'_>) -> Self {
+    ///
+    /// # Errors
+    /// When jsonnet files cannot be evaluated as the source asks for.
+    pub(super) fn new(request: &Request<'_>) -> Result<Self, Stop> {
         let mut inputs = Inputs::default();
         inputs.folder(&request.path);
-        Self { inputs }
+        let programs = jsonnet_programs(request)?;
+        if programs.is_empty() {
+            return Ok(Self { inputs, jsonnet: None });
+        }
+        let settings = request.source.directory.as_ref().map(|directory| &directory.jsonnet).cloned().unwrap_or_default();
+        let programs: Vec<&str> = programs.iter().map(|path| &**path).collect();
+        let evaluation = Evaluation::new(request, &settings, &programs)?;
+        inputs.extend(evaluation.inputs());
+        Ok(Self { inputs, jsonnet: Some(evaluation) })
     }
 }
 
@@ -65,16 +85,40 @@ impl Tool for DirectoryTool {
     }
 
     fn parameters(&self) -> Option<String> {
-        None
+        self.jsonnet.as_ref().map(Evaluation::parameters)
     }
 
     fn render(&self, request: &Request<'_>) -> Result<Rendered, Stop> {
         let settings = request.source.directory.as_ref();
-        if has_jsonnet(settings, &request.tree, &request.path) {
-            return Err(Stop::unjudged(format!("jsonnet files in {}", request.path), "presync does not evaluate jsonnet yet"));
-        }
-        Ok(render(settings, &request.tree, &request.path, request.side, &request.workshop.parser)?)
+        let evaluated = self.jsonnet.as_ref().map_or(Ok(BTreeMap::new()), |jsonnet| jsonnet.run(request))?;
+        Ok(render(settings, &request.tree, &request.path, request.side, &request.workshop.parser, &evaluated)?)
     }
+}
+
+/// The files that are evaluated, in order.
+///
+/// Source: Argo CD `reposerver/repository/repository.go:findManifests`, `util/settings/settings.go:GetEnabledSourceTypes`.
+fn jsonnet_programs(request: &Request<'_>) -> Result<Vec<Arc<str>>, RenderError> {
+    let settings = request.source.directory.as_ref();
+    if !has_jsonnet(settings, &request.tree, &request.path)
+        || request.workshop.settings.entry("jsonnet.enable").is_some_and(|on| on != "true")
+    {
+        return Ok(Vec::new());
+    }
+    let mut programs = Vec::new();
+    for file in select(settings, &request.tree, &request.path, request.side, &mut Vec::new())? {
+        if file.path.ends_with(".jsonnet") {
+            let bytes = request.tree.read_entry(&file.entry).map_err(|error| unreadable(file.path, &error))?;
+            if memmem::find(&bytes, SKIP_FILE_RENDERING.as_bytes()).is_none() {
+                programs.push(Arc::clone(file.path));
+            }
+        }
+    }
+    Ok(programs)
+}
+
+fn unreadable(path: &str, error: &RepoError) -> RenderError {
+    RenderError::new("render-failed", format!("{path} cannot be read: {error}"), "Make the file's contents available in this clone.")
 }
 
 /// A selected file: where it is named, and the entry whose contents count (another one behind a symlink).
@@ -83,28 +127,31 @@ struct Selected<'t> {
     entry: Entry,
 }
 
-/// Renders a directory source.
+/// Renders a directory source, whose jsonnet files have been evaluated to these JSON texts.
 ///
 /// # Errors
 /// When Argo CD could not generate manifests from it.
 ///
 /// Source: Argo CD `reposerver/repository/repository.go:findManifests`.
-pub fn render(settings: Option<&Directory>, tree: &Tree, path: &str, side: Side, parser: &Parser) -> Result<Rendered, RenderError> {
+pub fn render(
+    settings: Option<&Directory>,
+    tree: &Tree,
+    path: &str,
+    side: Side,
+    parser: &Parser,
+    evaluated: &BTreeMap<String, String>,
+) -> Result<Rendered, RenderError> {
     let mut rendered = Rendered::default();
     let mut combined = 0_u64;
     for file in select(settings, tree, path, side, &mut rendered.warnings)? {
         if file.path.ends_with(".jsonnet") {
+            if let Some(json) = evaluated.get(&**file.path) {
+                add_evaluated(json, file.path, side, &mut rendered)?;
+            }
             continue;
         }
-        let unreadable = |error: crate::repo::RepoError| {
-            RenderError::new(
-                "render-failed",
-                format!("{} cannot be read: {error}", file.path),
-                "Make the file's contents available in this clone.",
-            )
-        };
         let format = if file.path.ends_with(".json") { Format::Json } else { Format::Stream };
-        let parsed = parser.parse(tree, &file.entry, format).map_err(unreadable)?;
+        let parsed = parser.parse(tree, &file.entry, format).map_err(|error| unreadable(file.path, &error))?;
         if parsed.skipped {
             continue;
         }
@@ -189,7 +236,7 @@ fn add(parsed: &ParsedFile, path: &Arc<str>, side: Side, format: Format, rendere
             return Ok(());
         };
         decoded += 1;
-        if let Some(error) = super::output::non_string_metadata(&object.object, key, &origin) {
+        if let Some(error) = non_string_metadata(&object.object, key, &origin) {
             return Err(error);
         }
         rendered.manifests.push(Arc::new(Manifest { key: key.clone(), object: Arc::clone(&object.object), origin }));
@@ -214,6 +261,40 @@ fn add(parsed: &ParsedFile, path: &Arc<str>, side: Side, format: Format, rendere
                 rendered: None,
             };
             rendered.duplicate_keys.push(Duplicate { origin, pointer: pointer.clone() });
+        }
+    }
+    Ok(())
+}
+
+/// Adds what a jsonnet file evaluates to: one object, or an array of objects, in which nulls are passed over.
+///
+/// Source: Argo CD `reposerver/repository/repository.go:findManifests`.
+fn add_evaluated(json: &str, path: &Arc<str>, side: Side, rendered: &mut Rendered) -> Result<(), RenderError> {
+    let failed = |what: String| {
+        let help = "Let the file give an object with kind, or an array of such objects; name a library `.libsonnet`, or leave it out with `directory.exclude`.";
+        let message = format!("{path} {what}, so Argo CD generates no manifests at all");
+        Err(RenderError::new("render-failed", message, help).at(path, side, 1, 1))
+    };
+    let made_by = Arc::new(RenderedFrom { renderer: Renderer::Jsonnet, others: Vec::new() });
+    let values = match reader::read_json(json) {
+        Ok(Value::Array(values)) => values,
+        Ok(value) => vec![value],
+        Err(error) => return failed(format!("evaluates to something that cannot be read: {}", error.kind)),
+    };
+    for value in values.into_iter().filter(|value| !value.is_null()) {
+        if ResourceKey::of(&value).is_none() {
+            return failed("evaluates to something else than objects with a kind".to_owned());
+        }
+        for object in ParsedFile::of_output(value.to_string().as_bytes()).objects {
+            let Some(key) = object.key else {
+                return failed("evaluates to a list of something else than objects with a kind".to_owned());
+            };
+            let rendered_from = Some(Arc::clone(&made_by));
+            let origin = Origin { path: Arc::clone(path), side, document: 0..0, line: 1, within: object.within, rendered: rendered_from };
+            if let Some(error) = non_string_metadata(&object.object, &key, &origin) {
+                return Err(error);
+            }
+            rendered.manifests.push(Arc::new(Manifest { key, object: object.object, origin }));
         }
     }
     Ok(())

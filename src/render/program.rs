@@ -24,6 +24,7 @@ pub struct Programs {
     helm: Option<PathBuf>,
     kustomize: Option<PathBuf>,
     kubectl: Option<PathBuf>,
+    presync: Option<PathBuf>,
 }
 
 /// How Kustomize is run.
@@ -46,13 +47,25 @@ impl Programs {
             helm: find("PRESYNC_HELM", "helm"),
             kustomize: find("PRESYNC_KUSTOMIZE", "kustomize"),
             kubectl: find("PRESYNC_KUBECTL", "kubectl"),
+            presync: None,
         }
     }
 
     /// The programs that lie in a folder, and none besides.
     pub fn in_folder(folder: &Path) -> Self {
         let find = |name: &str| Some(program_in(folder, name)).filter(|path| is_program(path));
-        Self { helm: find("helm"), kustomize: find("kustomize"), kubectl: find("kubectl") }
+        Self { helm: find("helm"), kustomize: find("kustomize"), kubectl: find("kubectl"), presync: None }
+    }
+
+    /// The same with presync itself at this path: what may take too much runs in a process of its own.
+    #[must_use]
+    pub fn with_presync(self, presync: PathBuf) -> Self {
+        Self { presync: Some(presync), ..self }
+    }
+
+    /// presync itself.
+    pub fn presync(&self) -> Option<&Path> {
+        self.presync.as_deref()
     }
 
     /// Helm.

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::jsonnet::Imports;
 use super::program::{Limits, MissingProgram, Programs};
 use super::scratch::{Scratch, ScratchError};
 use crate::argocd::{Application, Settings, Source};
@@ -16,6 +17,8 @@ use crate::repo::{Parser, Tree};
 pub struct Workshop {
     /// Parses files, each content once.
     pub parser: Parser,
+    /// What jsonnet files import, each content read once.
+    pub imports: Imports,
     /// Temporary folders.
     pub scratch: Scratch,
     /// The programs that render.
