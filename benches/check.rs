@@ -107,6 +107,7 @@ impl Bench {
             all,
             offline: true,
             programs: Programs::from_environment(),
+            config: None,
             cache: None,
         };
         Ok(check::run(&options)?)

@@ -4,6 +4,7 @@
 //! judges, and collects what could not be looked at.
 
 mod applications;
+mod configuration;
 mod judging;
 mod locate;
 mod options;
@@ -18,9 +19,11 @@ mod stand_in;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::config::ConfigError;
 use crate::finding::{Finding, Unjudged};
 use crate::manifest::Side;
 use crate::plan::SyncPlan;
+use crate::render::Cache;
 use crate::repo::{RepoError, Repository};
 use crate::rules::RuleError;
 use crate::snapshot::{self, SnapshotError, SnapshotSource};
@@ -58,6 +61,10 @@ pub enum CheckError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Snapshot(#[from] SnapshotError),
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Config(#[from] ConfigError),
     /// A rule cannot be evaluated.
     #[error(transparent)]
     #[diagnostic(help("Mend the rule, or report it if it is one of presync's own."))]
@@ -83,9 +90,10 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         || revisions::open(options),
         || if options.snapshots.is_empty() { Ok(None) } else { snapshot::load_from(&options.snapshots, &options.access()).map(Some) },
     );
-    let (revisions, kept) = revisions?;
+    let (mut revisions, kept) = revisions?;
+    let config = configuration::read(options, &mut revisions)?;
     let loaded = loaded?;
-    let sources = sources::Sources::new(&revisions, options, loaded.as_ref(), kept);
+    let sources = sources::Sources::new(&revisions, options, config, loaded.as_ref(), kept);
     let discovered = applications::discover(&sources, loaded.as_ref(), options.all);
     let unseen = Repository::discover(&options.repo).ok().and_then(|repository| seen::unseen_commits(&discovered, &sources, &repository));
     let live = match loaded {
@@ -111,6 +119,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     outcome.notes.extend(unseen);
     outcome.notes.extend(planned.notes);
     outcome.notes.extend(live.incomplete().iter().map(|what| format!("snapshot: {what}")));
+    outcome.notes.extend(sources.workshop.cache.as_ref().and_then(Cache::broken));
     outcome.plans = planned.plans;
     locate::locate(&mut outcome, &revisions);
     Ok(outcome)

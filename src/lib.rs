@@ -6,6 +6,7 @@
 pub mod argocd;
 pub mod check;
 pub mod cli;
+pub mod config;
 pub mod finding;
 pub mod inventory;
 pub mod manifest;

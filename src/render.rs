@@ -3,6 +3,7 @@
 //! Takes a [`Request`]; a [`Job`] says which inputs decide the result, under which key equal results are known, and hands on [`Rendered`].
 //! Knows nothing of live state.
 
+pub mod cache;
 pub mod directory;
 pub mod environment;
 #[cfg(test)]
@@ -14,12 +15,15 @@ pub mod kind;
 mod kustomize;
 pub mod output;
 mod overrides;
+mod plugin;
 pub mod program;
 mod request;
 pub mod scratch;
 
 use std::borrow::Cow;
+use std::path::Path;
 
+pub use cache::Cache;
 pub use inputs::Inputs;
 pub use kind::SourceKind;
 pub use program::Programs;
@@ -32,6 +36,16 @@ trait Tool {
 
     /// All that decides the result besides the contents of the inputs; `None` where rendering costs no more than finding an earlier result.
     fn parameters(&self) -> Option<String>;
+
+    /// The programs that render, each with the arguments that make it say its version.
+    fn programs<'r>(&self, _request: &Request<'r>) -> Vec<(&'r Path, &'static [&'static str])> {
+        Vec::new()
+    }
+
+    /// Whether the result is the same in a later run: nothing but the inputs, the parameters and the program decides it.
+    fn is_lasting(&self) -> bool {
+        true
+    }
 
     /// Renders.
     fn render(&self, request: &Request<'_>) -> Result<Rendered, Stop>;
@@ -86,12 +100,30 @@ impl<'a> Job<'a> {
         Some(*hasher.finalize().as_bytes())
     }
 
-    /// Renders the source.
+    /// Renders the source, or finds what an earlier run made of the same.
     ///
     /// # Errors
     /// When Argo CD could not generate manifests from it, or presync cannot tell.
     pub fn run(&self) -> Result<Rendered, Stop> {
-        self.tool.render(&self.request)
+        let Some((cache, key)) = self.cache() else { return self.tool.render(&self.request) };
+        if let Some(known) = cache.get(&key, self.request.side) {
+            return Ok(known);
+        }
+        let rendered = self.tool.render(&self.request)?;
+        cache.put(&key, &rendered);
+        Ok(rendered)
+    }
+
+    /// The cache, and under which key it has the result; `None` where it may not be kept.
+    fn cache(&self) -> Option<(&Cache, Key)> {
+        let workshop = self.request.workshop;
+        let cache = workshop.cache.as_ref().filter(|_| self.tool.is_lasting())?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.key()?).update(env!("CARGO_PKG_VERSION").as_bytes()).update(&[0]);
+        for (program, arguments) in self.tool.programs(&self.request) {
+            hasher.update(workshop.versions.of(program, arguments, &workshop.scratch)?.as_bytes());
+        }
+        Some((cache, *hasher.finalize().as_bytes()))
     }
 }
 
@@ -106,7 +138,7 @@ fn tool(request: &Request<'_>, kind: &SourceKind) -> Result<Box<dyn Tool>, Stop>
                 format!("multiple application sources defined: {names}. Argo CD refuses to choose a tool and generates no manifests");
             Err(RenderError::new("render-failed", message, "Keep one of helm, kustomize, directory and plugin.").into())
         }
-        SourceKind::Plugin => Err(Stop::unjudged(format!("plugin source {path}"), "config management plugins are never run")),
+        SourceKind::Plugin => Ok(Box::new(plugin::PluginTool::new(request)?)),
         other => {
             let why = format!("presync does not render {} sources yet", other.name());
             Err(Stop::unjudged(format!("{} {path}", other.name()), why))

@@ -132,6 +132,7 @@ fn outcome(shop: &Path, number: usize, step: &Expected) -> Outcome {
         all: false,
         offline: true,
         programs: Programs::default(),
+        config: None,
         cache: None,
     };
     check::run(&options).unwrap()

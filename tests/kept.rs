@@ -50,6 +50,7 @@ fn run(repository: &Path, cache: Option<PathBuf>) -> Outcome {
         all: true,
         offline: true,
         programs: Programs::default(),
+        config: None,
         cache,
     };
     check::run(&options).unwrap()

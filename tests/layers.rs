@@ -7,19 +7,20 @@ use std::fs;
 use std::path::Path;
 
 /// The rooms, each with the rooms that it may use.
-const ROOMS: [(&str, &[&str]); 13] = [
+const ROOMS: [(&str, &[&str]); 14] = [
     ("manifest", &[]),
     ("repo", &["manifest"]),
     ("argocd", &["manifest"]),
     ("finding", &["manifest"]),
+    ("config", &["finding"]),
     ("snapshot", &["manifest", "argocd"]),
     ("inventory", &["snapshot", "argocd", "repo", "manifest"]),
     ("render", &["argocd", "repo", "manifest"]),
     ("plan", &["snapshot", "argocd", "manifest"]),
     ("rules", &["plan", "inventory", "snapshot", "argocd", "finding", "manifest"]),
     ("report", &["plan", "inventory", "snapshot", "argocd", "finding", "manifest"]),
-    ("check", &["report", "rules", "plan", "render", "inventory", "snapshot", "finding", "argocd", "repo", "manifest"]),
-    ("cli", &["check", "report", "rules", "plan", "render", "inventory", "snapshot", "finding", "argocd", "repo", "manifest"]),
+    ("check", &["report", "rules", "plan", "render", "inventory", "snapshot", "config", "finding", "argocd", "repo", "manifest"]),
+    ("cli", &["check", "report", "rules", "plan", "render", "inventory", "snapshot", "config", "finding", "argocd", "repo", "manifest"]),
     ("main", &["cli"]),
 ];
 

@@ -51,6 +51,7 @@ fn check(repository: &TempDir, all: bool, programs: Programs) -> Outcome {
         all,
         offline: true,
         programs,
+        config: None,
         cache: None,
         now: jiff::Timestamp::UNIX_EPOCH,
     };

@@ -103,6 +103,7 @@ fn scenario(folder: &Path) -> Result<(), String> {
         all,
         offline: true,
         programs: Programs::in_folder(tools::folder()).with_presync(env!("CARGO_BIN_EXE_presync").into()),
+        config: None,
         cache: None,
     };
     let run = |all: bool| check::run(&options(all)).map_err(|error| format!("  cannot be checked: {error}\n"));

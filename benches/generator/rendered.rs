@@ -2,6 +2,7 @@
 //!
 //! Takes a [`Fleet`]; hands on Applications with their manifests, and plans them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use presync::argocd::names::{GROUP, SKIP_FILE_RENDERING};
@@ -34,7 +35,7 @@ pub(crate) fn of(fleet: &Fleet) -> Result<Vec<Rendered>> {
     for candidate in candidates.iter().filter(|candidate| candidate.kind == CandidateKind::Application) {
         let application = Application::read(Arc::clone(&candidate.manifest.object), "argocd")?;
         let source = application.spec.sources().first().ok_or("an Application has no source")?;
-        let manifests = directory::render(source.directory.as_ref(), &tree, &source.path, Side::Head, &parser)?.manifests;
+        let manifests = directory::render(source.directory.as_ref(), &tree, &source.path, Side::Head, &parser, &BTreeMap::new())?.manifests;
         rendered.push(Rendered { application: Arc::new(application), manifests });
     }
     Ok(rendered)

@@ -192,7 +192,7 @@ pub struct Directory {
 }
 
 /// How jsonnet files of a plain directory are evaluated.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Jsonnet {
     /// External variables (`std.extVar`).
@@ -207,7 +207,7 @@ pub struct Jsonnet {
 }
 
 /// A variable or argument of jsonnet.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JsonnetVariable {
     /// Its name.

@@ -45,7 +45,9 @@ pub struct Options {
     pub offline: bool,
     /// The programs that render.
     pub programs: Programs,
-    /// Folder in which later runs find what this one has read; `None` keeps nothing.
+    /// The configuration; `None` takes `.presync.yaml` of the repository.
+    pub config: Option<PathBuf>,
+    /// Folder in which later runs find what this one has read and rendered; `None` keeps nothing.
     pub cache: Option<PathBuf>,
 }
 

@@ -10,12 +10,15 @@ use super::options::Options;
 use super::revisions::Revisions;
 use crate::argocd::names::{GROUP, IN_CLUSTER_NAME, IN_CLUSTER_SERVER, SKIP_FILE_RENDERING};
 use crate::argocd::{Application, Source};
+use crate::config::Config;
 use crate::inventory::scan::APPLICATION_CHART;
 use crate::manifest::{Manifest, Side};
 use crate::render::jsonnet::Imports;
-use crate::render::program::Limits;
+use crate::render::program::{Limits, Versions};
 use crate::render::scratch::Scratch;
-use crate::render::{Capabilities, Identity, Inputs, Job, Key, Reference, RenderError, Rendered, Request, SourceKind, Stop, Workshop};
+use crate::render::{
+    Cache, Capabilities, Identity, Inputs, Job, Key, Reference, RenderError, Rendered, Request, SourceKind, Stop, Workshop,
+};
 use crate::repo::follow::Pin;
 use crate::repo::{Follows, Kept, MergeTarget, Parser, RepoUrl, Revision, Tree, clean_path, revision_follows};
 use crate::snapshot::{ClusterInfo, LiveState};
@@ -53,7 +56,7 @@ pub(super) struct Sources<'a> {
 
 impl<'a> Sources<'a> {
     /// Nothing rendered yet.
-    pub(super) fn new(revisions: &'a Revisions, options: &Options, live: Option<&LiveState>, kept: Kept) -> Self {
+    pub(super) fn new(revisions: &'a Revisions, options: &Options, config: Config, live: Option<&LiveState>, kept: Kept) -> Self {
         let broken = |side: Side| {
             let links = revisions.tree(side).out_of_bounds_links().ok()?;
             links.first().map(|link| format!("{} points to {}", link.path, link.target))
@@ -65,7 +68,10 @@ impl<'a> Sources<'a> {
                 imports: Imports::default(),
                 scratch: Scratch::default(),
                 programs: options.programs.clone(),
+                versions: Versions::default(),
+                plugins: config.plugins,
                 limits: Limits::default(),
+                cache: options.cache.as_deref().map(Cache::new),
                 offline: options.offline,
                 settings: live.map(|live| live.settings().clone()).unwrap_or_default(),
                 settings_known: live.is_some_and(LiveState::knows_argocd),

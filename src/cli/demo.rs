@@ -138,6 +138,7 @@ fn judged(number: usize, step: &Step, directory: &Path) -> Result<Outcome, Failu
         all: false,
         offline: true,
         programs: Programs::default(),
+        config: None,
         cache: None,
     };
     let mut outcome = check::run(&options).map_err(failed)?;

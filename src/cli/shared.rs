@@ -45,7 +45,10 @@ pub(super) struct SharedArgs {
     /// Use no network: remote bases and charts only where they are at hand
     #[arg(long, help_heading = "Input")]
     pub(super) offline: bool,
-    /// Folder in which the next run finds what this one has read [default: the user's cache folder]
+    /// The configuration; inside of the repository, the base revision's version counts [default: .presync.yaml]
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(super) config: Option<PathBuf>,
+    /// Folder in which the next run finds what this one has read and rendered [default: the user's cache folder]
     #[arg(long, value_name = "DIR", env = "PRESYNC_CACHE_DIR", help_heading = "Input")]
     pub(super) cache_dir: Option<PathBuf>,
     /// Keep nothing for the next run, and use nothing of earlier ones
@@ -136,6 +139,7 @@ impl SharedArgs {
             all: self.all,
             offline: self.offline,
             programs: programs(),
+            config: self.config.clone(),
             cache: if self.no_cache { None } else { self.cache_dir.clone().or_else(cache_folder::of_user) },
         }
     }

@@ -56,6 +56,7 @@ impl Selection {
 /// Plain directories as a tool.
 pub(super) struct DirectoryTool {
     inputs: Inputs,
+    settings: Option<Directory>,
     jsonnet: Option<Evaluation>,
 }
 
@@ -68,14 +69,15 @@ impl DirectoryTool {
         let mut inputs = Inputs::default();
         inputs.folder(&request.path);
         let programs = jsonnet_programs(request)?;
+        let settings = request.source.directory.clone();
         if programs.is_empty() {
-            return Ok(Self { inputs, jsonnet: None });
+            return Ok(Self { inputs, settings, jsonnet: None });
         }
-        let settings = request.source.directory.as_ref().map(|directory| &directory.jsonnet).cloned().unwrap_or_default();
+        let of_jsonnet = settings.as_ref().map(|directory| directory.jsonnet.clone()).unwrap_or_default();
         let programs: Vec<&str> = programs.iter().map(|path| &**path).collect();
-        let evaluation = Evaluation::new(request, &settings, &programs)?;
+        let evaluation = Evaluation::new(request, &of_jsonnet, &programs)?;
         inputs.extend(evaluation.inputs());
-        Ok(Self { inputs, jsonnet: Some(evaluation) })
+        Ok(Self { inputs, settings, jsonnet: Some(evaluation) })
     }
 }
 
@@ -85,13 +87,15 @@ impl Tool for DirectoryTool {
     }
 
     fn parameters(&self) -> Option<String> {
-        self.jsonnet.as_ref().map(Evaluation::parameters)
+        self.jsonnet.as_ref().map(|jsonnet| format!("directory {:?} {}", self.settings, jsonnet.parameters()))
     }
 
     fn render(&self, request: &Request<'_>) -> Result<Rendered, Stop> {
         let settings = request.source.directory.as_ref();
         let evaluated = self.jsonnet.as_ref().map_or(Ok(BTreeMap::new()), |jsonnet| jsonnet.run(request))?;
-        Ok(render(settings, &request.tree, &request.path, request.side, &request.workshop.parser, &evaluated)?)
+        let mut rendered = render(settings, &request.tree, &request.path, request.side, &request.workshop.parser, &evaluated)?;
+        rendered.assumptions.extend(self.jsonnet.as_ref().and_then(Evaluation::assumption));
+        Ok(rendered)
     }
 }
 

@@ -37,6 +37,11 @@ impl Environment {
         text.contains("ARGOCD_APP_REVISION")
     }
 
+    /// The variables by name.
+    pub fn variables(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.variables.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+
     /// The text with variables replaced; unknown ones become empty.
     ///
     /// Source: Argo CD `pkg/apis/application/v1alpha1/types.go:Envsubst`, which is `os.Expand` of Go.

@@ -8,7 +8,8 @@ use std::process::Command;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::program::{Limits, Programs};
+use super::jsonnet::Imports;
+use super::program::{Limits, Programs, Versions};
 use super::scratch::Scratch;
 use super::{Capabilities, Identity, Job, Reference, Rendered, Request, Stop, Workshop};
 use crate::argocd::names::{GROUP, SKIP_FILE_RENDERING};
@@ -71,9 +72,13 @@ impl Setup {
         Self {
             workshop: Workshop {
                 parser: Parser::new(SKIP_FILE_RENDERING, GROUP, Kept::default()),
+                imports: Imports::default(),
                 scratch: Scratch::default(),
                 programs: Programs::in_folder(tools::folder()),
+                versions: Versions::default(),
+                plugins: BTreeMap::new(),
                 limits: Limits::default(),
+                cache: None,
                 offline: true,
                 settings: Settings::default(),
                 settings_known: false,

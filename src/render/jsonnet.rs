@@ -35,6 +35,7 @@ pub(super) struct Evaluation {
     order: Order,
     inputs: Inputs,
     folder: String,
+    depends_on_revision: bool,
 }
 
 impl Evaluation {
@@ -59,12 +60,21 @@ impl Evaluation {
         let code = variables.iter().chain(&arguments).filter(|binding| binding.is_code).map(|binding| binding.value.as_str());
         let (files, inputs) = request.workshop.imports.closure(&request.tree, programs, &code.collect::<Vec<_>>(), &search);
         let programs = programs.iter().map(|program| (*program).to_owned()).collect();
-        Ok(Self { order: Order { programs, files, search, variables, arguments }, inputs, folder: request.path.clone() })
+        let mut values = settings.ext_vars.iter().chain(&settings.tlas).map(|variable| &variable.value);
+        let depends_on_revision = values.any(|value| Environment::depends_on_revision(value));
+        let order = Order { programs, files, search, variables, arguments };
+        Ok(Self { order, inputs, folder: request.path.clone(), depends_on_revision })
     }
 
     /// The paths that decide the result.
     pub(super) fn inputs(&self) -> &Inputs {
         &self.inputs
+    }
+
+    /// What was taken for granted.
+    pub(super) fn assumption(&self) -> Option<String> {
+        let what = "a variable or argument of jsonnet uses ARGOCD_APP_REVISION, which is not known before the merge: objects will change besides what is shown";
+        self.depends_on_revision.then(|| what.to_owned())
     }
 
     /// All that decides the result besides the contents of files.

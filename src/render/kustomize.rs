@@ -10,6 +10,7 @@ mod places;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -224,7 +225,25 @@ impl Tool for KustomizeTool {
             Ok(None) => String::new(),
             Err(error) => error.to_string(),
         };
-        Some(format!("kustomize {:?} {:?} {built}", self.arguments, self.version))
+        Some(format!("kustomize {:?} {:?} {:?} {built}", self.arguments, self.version, self.assumptions))
+    }
+
+    fn programs<'r>(&self, request: &Request<'r>) -> Vec<(&'r Path, &'static [&'static str])> {
+        let programs = &request.workshop.programs;
+        let mut found: Vec<(&Path, &'static [&'static str])> = match programs.kustomize() {
+            Ok(KustomizeProgram::Kustomize(path)) => vec![(path, &["version"])],
+            Ok(KustomizeProgram::Kubectl(path)) => vec![(path, &["version", "--client"])],
+            Err(_) => Vec::new(),
+        };
+        if self.options.helm && self.closure.uses_helm.is_some() {
+            found.extend(programs.helm().map(|path| (path, &["version"] as &[&str])));
+        }
+        found
+    }
+
+    fn is_lasting(&self) -> bool {
+        // What is fetched from elsewhere may be another thing tomorrow.
+        self.closure.remote.is_empty() && (self.closure.remote_charts.is_empty() || !self.options.helm)
     }
 
     fn render(&self, request: &Request<'_>) -> Result<Rendered, Stop> {
@@ -235,7 +254,8 @@ impl Tool for KustomizeTool {
         let program = request.workshop.programs.kustomize();
         let program = program.map_err(|missing| Stop::missing(format!("kustomization {}", shown(&request.path)), missing))?;
         let (mut copy, mut output) = self.build(request, program, &self.closure.inputs)?;
-        if matches!(&output, Err(ProgramError::Failed { stderr, .. }) if misses_files(stderr)) {
+        let is_transient = matches!(&output, Err(ProgramError::Failed { stderr, .. }) if misses_files(stderr));
+        if is_transient {
             // The failure must not come from a file that was not laid out.
             let mut everything = Inputs::default();
             everything.folder("");
@@ -258,7 +278,7 @@ impl Tool for KustomizeTool {
         if let Some(version) = &self.version {
             assumptions.push(format!("the Application asks for Kustomize {version}; it was built with the one that is installed here"));
         }
-        Ok(Rendered { manifests, assumptions, ..Rendered::default() })
+        Ok(Rendered { manifests, assumptions, is_transient, ..Rendered::default() })
     }
 }
 

@@ -2,19 +2,25 @@
 //!
 //! Takes a [`Call`]; hands on what the program wrote, or a [`ProgramError`]. Nothing that a program starts outlives its time.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use super::scratch::Scratch;
 
 /// The shell that sets limits and ends process groups. Where there is none, only the program itself is ended, and memory is not bounded.
 const SHELL: &str = "/bin/sh";
 /// How long a program that has closed its output may take to end.
 const POLL: Duration = Duration::from_millis(2);
+/// How long a program may take to say its version.
+const VERSION_TIME: Duration = Duration::from_secs(10);
 /// Bytes of standard error that are kept.
 const MAX_ERROR_BYTES: u64 = 1 << 20;
 
@@ -123,6 +129,34 @@ const NETWORK_VARIABLES: [&str; 9] =
 pub fn network_environment() -> Vec<(OsString, OsString)> {
     let inherited = NETWORK_VARIABLES.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
     inherited.chain([("GIT_TERMINAL_PROMPT".into(), "0".into())]).collect()
+}
+
+/// The versions of programs, each asked for once a run.
+#[derive(Default)]
+pub struct Versions {
+    known: Mutex<HashMap<PathBuf, Arc<OnceLock<Option<String>>>>>,
+}
+
+impl Versions {
+    /// What a program says when it is asked for its version, and its size, which tells builds of one version apart; `None` where it does
+    /// not say.
+    pub fn of(&self, program: &Path, arguments: &[&str], scratch: &Scratch) -> Option<String> {
+        let cell = Arc::clone(self.known.lock().unwrap_or_else(PoisonError::into_inner).entry(program.to_owned()).or_default());
+        cell.get_or_init(|| {
+            let home = scratch.home().ok()?;
+            let call = Call {
+                program,
+                arguments: arguments.iter().map(OsString::from).collect(),
+                directory: home.path(),
+                home: home.path(),
+                environment: Vec::new(),
+                limits: Limits { time: VERSION_TIME, ..Limits::default() },
+            };
+            let said = String::from_utf8(call.run().ok()?.stdout).ok().filter(|said| !said.trim().is_empty())?;
+            Some(format!("{said} {}", fs::metadata(program).ok()?.len()))
+        })
+        .clone()
+    }
 }
 
 /// How much a program may take.

@@ -6,8 +6,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::cache::Cache;
 use super::jsonnet::Imports;
-use super::program::{Limits, MissingProgram, Programs};
+use super::program::{Limits, MissingProgram, Programs, Versions};
 use super::scratch::{Scratch, ScratchError};
 use crate::argocd::{Application, Settings, Source};
 use crate::manifest::{Manifest, Origin, ResourceKey, Side};
@@ -23,8 +24,14 @@ pub struct Workshop {
     pub scratch: Scratch,
     /// The programs that render.
     pub programs: Programs,
+    /// Their versions.
+    pub versions: Versions,
+    /// Commands of config management plugins, each a program and its arguments, by the plugin's name.
+    pub plugins: BTreeMap<String, Vec<String>>,
     /// How much a program may take.
     pub limits: Limits,
+    /// Results of earlier runs.
+    pub cache: Option<Cache>,
     /// Whether the network must not be used.
     pub offline: bool,
     /// Argo CD's settings.
@@ -123,6 +130,8 @@ pub struct Rendered {
     pub warnings: Vec<String>,
     /// What was taken for granted because nothing says it.
     pub assumptions: Vec<String>,
+    /// Whether more than the inputs, the parameters and the programs decided the result, so that a later run may not use it.
+    pub is_transient: bool,
 }
 
 impl Rendered {
@@ -140,6 +149,7 @@ impl Rendered {
             duplicate_keys: duplicates.map(|key| Duplicate { origin: moved(&key.origin), pointer: key.pointer.clone() }).collect(),
             warnings: self.warnings.clone(),
             assumptions: self.assumptions.clone(),
+            is_transient: self.is_transient,
         }
     }
 
@@ -149,6 +159,7 @@ impl Rendered {
         self.duplicate_keys.extend(other.duplicate_keys.iter().cloned());
         self.warnings.extend(other.warnings.iter().cloned());
         self.assumptions.extend(other.assumptions.iter().cloned());
+        self.is_transient |= other.is_transient;
     }
 }
 

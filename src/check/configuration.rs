@@ -1,0 +1,75 @@
+//! Which version of the configuration counts.
+//!
+//! Takes the two sides; hands on the [`Config`] of the base. A pull request cannot give itself permissions: what it changes in the
+//! configuration counts after the merge.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::options::Options;
+use super::revisions::Revisions;
+use crate::config::{Config, ConfigError, FILE};
+use crate::repo::{LinkError, LinkTarget, Tree};
+
+/// Reads the configuration. A file inside of the repository is read as the base has it, one elsewhere as it is on disk.
+pub(super) fn read(options: &Options, revisions: &mut Revisions) -> Result<Config, ConfigError> {
+    let path = match &options.config {
+        None => FILE.to_owned(),
+        Some(file) => match inside(file, revisions.repository.root())? {
+            Some(path) => path,
+            None => return Config::parse(&shown(file), &fs::read_to_string(file).map_err(|error| unreadable(file, &error))?),
+        },
+    };
+    if revisions.changes.touches(&path) {
+        revisions
+            .notes
+            .push(format!("the configuration is that of the base revision; what this change does to {path} counts after the merge"));
+    }
+    match text(&revisions.base, &path)? {
+        Some(text) => Config::parse(&path, &text),
+        None if options.config.is_none() => Ok(Config::default()),
+        None => Err(ConfigError::Unreadable {
+            file: path,
+            reason: "the base revision does not have it".to_owned(),
+            help: Some(
+                "A configuration inside of the repository is read from the base revision. Commit it there first, or name a file elsewhere."
+                    .to_owned(),
+            ),
+        }),
+    }
+}
+
+/// The path from the repository's root, of a file inside of it.
+fn inside(file: &Path, root: Option<&Path>) -> Result<Option<String>, ConfigError> {
+    let real = |path: &Path| -> Result<PathBuf, ConfigError> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = fs::canonicalize(folder).map_err(|error| unreadable(file, &error))?;
+        Ok(path.file_name().map_or_else(|| folder.clone(), |name| folder.join(name)))
+    };
+    let Some(root) = root.and_then(|root| fs::canonicalize(root).ok()) else { return Ok(None) };
+    // As it is named, and where a link leads: neither may be a file of the pull request.
+    let named = real(file)?;
+    let led = fs::canonicalize(&named).unwrap_or_else(|_| named.clone());
+    let relative = [&named, &led].into_iter().find_map(|path| path.strip_prefix(&root).ok());
+    Ok(relative.map(|path| path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")))
+}
+
+fn text(tree: &Tree, path: &str) -> Result<Option<String>, ConfigError> {
+    let unreadable = |reason: String| ConfigError::Unreadable { file: path.to_owned(), reason, help: None };
+    let entry = match tree.resolve_link(path) {
+        Ok(LinkTarget::File(entry)) => entry,
+        Ok(LinkTarget::Directory(_)) => return Err(unreadable("it is a directory".to_owned())),
+        Err(LinkError::Dangling { .. }) => return Ok(None),
+        Err(error) => return Err(unreadable(error.to_string())),
+    };
+    let bytes = tree.read_entry(&entry).map_err(|error| unreadable(error.to_string()))?;
+    String::from_utf8(bytes.to_vec()).map(Some).map_err(|_| unreadable("it is not UTF-8".to_owned()))
+}
+
+fn unreadable(file: &Path, error: &std::io::Error) -> ConfigError {
+    ConfigError::Unreadable { file: shown(file), reason: error.to_string(), help: None }
+}
+
+fn shown(file: &Path) -> String {
+    file.display().to_string()
+}
