@@ -1,12 +1,14 @@
 //! Trees, requests and programs for tests of renderers.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
 use serde::Deserialize;
 use serde_json::Value;
+use tempfile::TempDir;
 
 use super::jsonnet::Imports;
 use super::program::{Limits, Programs, Versions};
@@ -21,9 +23,16 @@ use crate::repo::{Kept, Parser, Repository, Tree, clean_path};
 #[allow(dead_code, clippy::expect_used, reason = "it is shared with tests that run the program itself")]
 pub(crate) mod tools;
 
-/// The tree of a repository with these files and symbolic links. The repository stays on disk as long as the test process.
+thread_local! {
+    /// The repositories of a test; they go with its thread.
+    static REPOSITORIES: RefCell<Vec<TempDir>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The tree of a repository with these files and symbolic links. The repository stays on disk as long as the test.
 pub(crate) fn tree(files: &[(&str, &str)], links: &[(&str, &str)]) -> Tree {
-    let folder = tempfile::tempdir().unwrap().keep();
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().to_owned();
+    REPOSITORIES.with(|repositories| repositories.borrow_mut().push(temporary));
     let place = |path: &str| {
         let path = folder.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
