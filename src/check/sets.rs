@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::applications::{Finder, in_namespace};
 use super::sources::Sources;
 use crate::argocd::names::{GROUP, IN_CLUSTER_SERVER};
-use crate::argocd::{AppId, Application, ApplicationSet, ApplicationsSync, Settings};
+use crate::argocd::{AppId, Application, ApplicationSet, ApplicationsSync};
 use crate::finding::Unjudged;
 use crate::inventory::applicationset::{self, Clusters, Expansion, Generated, GitFiles, Surroundings};
 use crate::inventory::{Definition, GeneratedBy, Generation, Inventory, SetDefinition, SetEntry};
@@ -29,16 +29,15 @@ pub(super) struct Controller {
 }
 
 impl Controller {
-    /// Reads the entries of `argocd-cmd-params-cm`, or the short names of a `settings.yaml`.
-    fn of(settings: &Settings) -> Self {
-        let entry = |names: [&str; 2]| names.iter().find_map(|name| settings.entry(name));
-        let flag = |names: [&str; 2]| entry(names).map(|value| value == "true");
+    /// As live state says; without it as Argo CD is installed.
+    fn of(live: Option<&LiveState>) -> Self {
+        let entry = |name: &str, short: &str| live?.parameter(&format!("applicationsetcontroller.{name}"), short);
+        let flag = |name: &str, short: &str| entry(name, short).map(|value| value == "true");
         Self {
-            policy: entry(["applicationsetcontroller.policy", "applicationSetPolicy"]).map(str::to_owned),
-            overridable: flag(["applicationsetcontroller.enable.policy.override", "applicationSetPolicyOverride"]),
-            progressive: flag(["applicationsetcontroller.enable.progressive.syncs", "applicationSetProgressiveSyncs"]).unwrap_or(false),
-            doublestar: flag(["applicationsetcontroller.enable.new.git.file.globbing", "applicationSetNewGitFileGlobbing"])
-                .unwrap_or(false),
+            policy: entry("policy", "applicationSetPolicy").map(str::to_owned),
+            overridable: flag("enable.policy.override", "applicationSetPolicyOverride"),
+            progressive: flag("enable.progressive.syncs", "applicationSetProgressiveSyncs").unwrap_or(false),
+            doublestar: flag("enable.new.git.file.globbing", "applicationSetNewGitFileGlobbing").unwrap_or(false),
         }
     }
 
@@ -83,7 +82,7 @@ impl<'a> SetGround<'a> {
             live: live.map(|live| live_sets(live, problems)).unwrap_or_default(),
             owned,
             clusters: live.map_or_else(no_snapshot, Clusters::of_live),
-            controller: Controller::of(live.map_or(&Settings::default(), LiveState::settings)),
+            controller: Controller::of(live),
             files: [GitFiles::new(sources.revisions.tree(Side::Base)), GitFiles::new(sources.revisions.tree(Side::Head))],
             all,
         }

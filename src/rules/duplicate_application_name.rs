@@ -1,7 +1,7 @@
 //! `duplicate-application-name`: two definitions of one Application name; the last one wins, and the first one's objects go.
 
 use super::draft::{Draft, Findings};
-use super::facts::{View, app_name};
+use super::facts::{View, app_name, application_key};
 use crate::argocd::AppId;
 use crate::argocd::names::GROUP;
 
@@ -24,12 +24,36 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             findings.push(draft.introduced(introduced).at(condition.origin.as_ref(), "/metadata/name", "this one counts"));
         }
     }
+    for contested in &view.facts.inventory.contested {
+        let id = &contested.application;
+        let message = format!(
+            "Application {} is made by {}: they overwrite each other or the later one is refused, and what one of them deletes is gone for both",
+            id.name,
+            contested.by.join(" and by ")
+        );
+        let origin = view.entry(id).and_then(|entry| entry.definition()).map(|definition| &definition.manifest.origin);
+        let draft = Draft::new(message).resource(application_key(id)).application(id.to_string()).introduced(contested.introduced);
+        findings.push(draft.at(origin, "/metadata/name", "makes this name").discriminator("makers"));
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::fixture::*;
     use crate::manifest::ResourceKey;
+
+    #[test]
+    fn an_application_that_two_make_is_an_error() {
+        let contested = crate::inventory::Contested {
+            application: crate::argocd::AppId::new("argocd", "core"),
+            by: vec!["ApplicationSet argocd/a".to_owned(), "ApplicationSet argocd/b".to_owned()],
+            introduced: true,
+        };
+        let inventory = crate::inventory::Inventory { contested: vec![contested], ..Default::default() };
+        let found = Run { inventory, ..Run::default() }.judge(&["duplicate-application-name"]);
+        assert!(found[0].message.starts_with("Application core is made by ApplicationSet argocd/a and by ApplicationSet argocd/b"));
+        assert!(Run::default().judge(&["duplicate-application-name"]).is_empty());
+    }
 
     #[test]
     fn a_repeated_application_is_an_error_and_other_repeated_objects_are_not_its_business() {

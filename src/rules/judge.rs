@@ -63,7 +63,7 @@ pub fn judge(facts: &Facts<'_>, rules: &RuleSet) -> Result<Judged, RuleError> {
 }
 
 fn judge_expressions(facts: &Facts<'_>, rules: &RuleSet, cel: &[(&Rule, &Compiled)]) -> Result<Vec<Finding>, RuleError> {
-    let shared = Shared::new(rules.env.clone(), facts.live.settings());
+    let shared = Shared::new(rules.env.clone(), facts.live);
     let parameters: Vec<_> = cel
         .iter()
         .map(|(rule, _)| {

@@ -13,6 +13,7 @@ use super::index::{ClusterIndex, same_kind};
 use super::kinds::{Scope, Serves};
 use super::owners::Owner;
 use crate::argocd::Settings;
+use crate::argocd::names::IN_CLUSTER_SERVER;
 use crate::manifest::ResourceKey;
 
 /// One object of the cluster. Its text is parsed when somebody first looks at it.
@@ -139,6 +140,15 @@ impl LiveState {
     /// Whether anything said something about Argo CD; else the settings are guessed.
     pub fn knows_argocd(&self) -> bool {
         self.knows_argocd
+    }
+
+    /// A parameter that Argo CD's programs were started with: an entry of `argocd-cmd-params-cm`, or what a `settings.yaml` says under that name or
+    /// a shorter one.
+    pub fn parameter(&self, name: &str, short: &str) -> Option<&str> {
+        let key = ResourceKey::new("", "ConfigMap", &self.settings.namespace, "argocd-cmd-params-cm");
+        let entry = || self.get(IN_CLUSTER_SERVER, &key)?.object().get("data")?.get(name)?.as_str();
+        let stated = || self.settings.entry(name).or_else(|| self.settings.entry(short));
+        entry().filter(|value| !value.is_empty()).or_else(stated)
     }
 
     /// The clusters known, sorted by server and name. The cluster Argo CD runs in is among them unless it is switched off.

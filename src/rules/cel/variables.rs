@@ -7,8 +7,9 @@ use serde_json::{Value as Json, json};
 
 use super::functions;
 use super::value::from_json;
-use crate::argocd::{Settings, TrackingMethod, hook};
+use crate::argocd::{TrackingMethod, hook};
 use crate::plan::{Action, Change, Reason, SyncPlan};
+use crate::snapshot::LiveState;
 
 /// What is the same for all changes of a run.
 pub(in crate::rules) struct Shared {
@@ -24,28 +25,23 @@ pub(in crate::rules) struct Variables<'a> {
 
 impl Shared {
     /// For an installation of Argo CD.
-    pub(in crate::rules) fn new(env: Arc<Env>, settings: &Settings) -> Self {
+    pub(in crate::rules) fn new(env: Arc<Env>, live: &LiveState) -> Self {
+        let settings = live.settings();
         let version = settings.version();
         let tracking = match settings.tracking.method {
             TrackingMethod::Annotation | TrackingMethod::Unknown => "annotation",
             TrackingMethod::AnnotationAndLabel => "annotation+label",
             TrackingMethod::Label => "label",
         };
+        let progressive = live.parameter("applicationsetcontroller.enable.progressive.syncs", "applicationSetProgressiveSyncs");
         let argocd = json!({
             "version": {"major": version.major, "minor": version.minor, "text": version.to_string()},
             "namespace": settings.namespace,
             "tracking": tracking,
-            "progressiveSyncs": progressive_syncs(settings),
+            "progressiveSyncs": progressive == Some("true"),
         });
         Self { env, argocd: from_json(&argocd) }
     }
-}
-
-/// Whether the controller of ApplicationSets rolls out step by step.
-fn progressive_syncs(settings: &Settings) -> bool {
-    ["applicationsetcontroller.enable.progressive.syncs", "applicationSetProgressiveSyncs"]
-        .iter()
-        .any(|name| settings.entry(name) == Some("true"))
 }
 
 impl<'a> Variables<'a> {
