@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use crate::config::ConfigError;
 use crate::finding::{Finding, Unjudged};
+use crate::inventory::Inventory;
 use crate::manifest::Side;
 use crate::plan::SyncPlan;
 use crate::render::Cache;
@@ -48,6 +49,8 @@ pub struct Outcome {
     pub texts: BTreeMap<(Side, Arc<str>), Arc<str>>,
     /// Remarks for people.
     pub notes: Vec<String>,
+    /// Every Application and ApplicationSet.
+    pub inventory: Inventory,
 }
 
 /// Why the job could not be done.
@@ -111,6 +114,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         unjudged: planned.unjudged,
         texts: BTreeMap::new(),
         notes: revisions.notes.clone(),
+        inventory: Inventory::default(),
     };
     outcome.notes.extend(discovered.notes);
     if let Err(error) = sources.workshop.parser.keep() {
@@ -121,6 +125,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     outcome.notes.extend(live.incomplete().iter().map(|what| format!("snapshot: {what}")));
     outcome.notes.extend(sources.workshop.cache.as_ref().and_then(Cache::broken));
     outcome.plans = planned.plans;
+    outcome.inventory = discovered.inventory;
     locate::locate(&mut outcome, &revisions);
     Ok(outcome)
 }

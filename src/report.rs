@@ -2,6 +2,7 @@
 //!
 //! Takes a [`Report`]; hands on bytes.
 
+pub mod applications;
 mod diagnostic;
 mod excerpt;
 mod fields;

@@ -8,7 +8,7 @@ use super::Failure;
 use super::output::{self, Text};
 use super::shared::{SharedArgs, failed};
 use crate::check::{self, Outcome};
-use crate::report::Report;
+use crate::report::{Report, applications};
 
 /// Arguments of `presync check`.
 #[derive(Debug, Args)]
@@ -22,6 +22,9 @@ pub(super) struct CheckArgs {
 pub(super) struct PlanArgs {
     #[command(flatten)]
     shared: SharedArgs,
+    /// Print the tree of Applications instead: which are created, changed and deleted, and by whom
+    #[arg(long, help_heading = "Plan")]
+    applications: bool,
 }
 
 pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
@@ -29,7 +32,16 @@ pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
 }
 
 pub(super) fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
-    run(&args.shared, Text::Plan)
+    if args.applications { applications(&args.shared) } else { run(&args.shared, Text::Plan) }
+}
+
+/// Prints the tree of Applications.
+fn applications(args: &SharedArgs) -> Result<ExitCode, Failure> {
+    let outcome = check::run(&args.options()).map_err(failed)?;
+    let nodes = applications::tree(&outcome.inventory, &outcome.plans, args.all);
+    output::write_applications(&nodes, &outcome, args)?;
+    let report = report(&outcome, args);
+    Ok(if report.fails() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
 fn run(args: &SharedArgs, text: Text) -> Result<ExitCode, Failure> {

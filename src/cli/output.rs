@@ -7,6 +7,8 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 
 use super::Failure;
 use super::shared::{Color, Format, SharedArgs};
+use crate::check::Outcome;
+use crate::report::applications::{self, Node};
 use crate::report::{Report, Style, json, plan_text, text};
 
 /// What the text format shows.
@@ -34,6 +36,25 @@ pub(super) fn write(report: &Report<'_>, args: &SharedArgs, text: Text) -> Resul
     let mut out = BufWriter::new(stdout.lock());
     write_format(report, args.format, text, style, &mut out)?;
     out.flush()?;
+    Ok(())
+}
+
+/// Writes the tree of Applications to standard output and to the files that were asked for.
+pub(super) fn write_applications(nodes: &[Node], outcome: &Outcome, args: &SharedArgs) -> Result<(), Failure> {
+    let write = |format: Format, style: Style, out: &mut dyn Write| match format {
+        Format::Json => applications::write_json(nodes, &outcome.base, &outcome.head, out),
+        Format::Text => applications::write_text(nodes, style, out),
+    };
+    for (format, path) in &args.report {
+        let cannot = |error: io::Error| miette::miette!("cannot write {}: {error}", path.display());
+        let mut file = File::create(path).map_err(cannot)?;
+        write(*format, Style { color: false, width: 100, unicode: true }, &mut file).map_err(cannot)?;
+    }
+    if !args.quiet {
+        let stdout = io::stdout();
+        let style = style(args.color, stdout.is_terminal());
+        write(args.format, style, &mut stdout.lock())?;
+    }
     Ok(())
 }
 
