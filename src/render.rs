@@ -9,6 +9,7 @@ pub mod environment;
 #[cfg(test)]
 #[cfg(unix)]
 mod fixture;
+mod helm;
 pub mod inputs;
 pub mod jsonnet;
 pub mod kind;
@@ -133,6 +134,7 @@ fn tool(request: &Request<'_>, kind: &SourceKind) -> Result<Box<dyn Tool>, Stop>
     match kind {
         SourceKind::Directory => Ok(Box::new(directory::DirectoryTool::new(request)?)),
         SourceKind::Kustomize => Ok(Box::new(kustomize::KustomizeTool::new(request))),
+        SourceKind::Helm => Ok(Box::new(helm::HelmTool::new(request))),
         SourceKind::Conflict(names) => {
             let message =
                 format!("multiple application sources defined: {names}. Argo CD refuses to choose a tool and generates no manifests");

@@ -10,6 +10,7 @@ use super::cache::Cache;
 use super::jsonnet::Imports;
 use super::program::{Limits, MissingProgram, Programs, Versions};
 use super::scratch::{Scratch, ScratchError};
+use crate::argocd::names::SKIP_FILE_RENDERING;
 use crate::argocd::{Application, Settings, Source};
 use crate::manifest::{Manifest, Origin, ResourceKey, Side};
 use crate::repo::{Parser, Tree};
@@ -38,6 +39,21 @@ pub struct Workshop {
     pub settings: Settings,
     /// Whether anything told the settings; else they are those of a fresh installation.
     pub settings_known: bool,
+}
+
+impl Workshop {
+    /// Nothing rendered yet; no programs, and no network.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            parser: Parser::new(SKIP_FILE_RENDERING),
+            scratch: Scratch::default(),
+            programs: Programs::default(),
+            limits: Limits::default(),
+            offline: true,
+            settings,
+            settings_known: false,
+        }
+    }
 }
 
 /// Whose source is rendered. All of it may show in the manifests.

@@ -1,0 +1,189 @@
+//! Helm charts, rendered by the `helm` program with the arguments that Argo CD gives it.
+//!
+//! Takes a request; hands on the manifests in helm's order, each pointing at its template.
+
+mod arguments;
+mod chart;
+mod dependencies;
+mod files;
+mod glob;
+mod message;
+mod origin;
+mod output;
+mod run;
+mod settings;
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::environment::Environment;
+use super::{Duplicate, Inputs, RenderError, Rendered, Request, Stop, Tool};
+use crate::manifest::Origin;
+use crate::repo::{ParsedFile, Tree};
+use files::{Lookup, ValueFile};
+use origin::Origins;
+use run::Bench;
+use settings::HelmSettings;
+
+/// Helm as a tool.
+pub(super) struct HelmTool {
+    inputs: Inputs,
+    parameters: String,
+    plan: Result<Plan, Stop>,
+}
+
+/// What helm is asked for.
+#[derive(Clone, Debug)]
+struct Plan {
+    settings: HelmSettings,
+    value_files: Vec<ValueFile>,
+    file_parameters: BTreeMap<String, ValueFile>,
+}
+
+impl HelmTool {
+    /// The tool for one source. What is wrong with the source is told when it is rendered; its inputs are known all the same.
+    pub(super) fn new(request: &Request<'_>) -> Self {
+        let mut inputs = Inputs::default();
+        inputs.folder(&request.path);
+        let plan = Self::plan(request, &mut inputs);
+        let parameters = plan.as_ref().map(|plan| plan.parameters(request)).unwrap_or_default();
+        Self { inputs, parameters, plan }
+    }
+
+    fn plan(request: &Request<'_>, inputs: &mut Inputs) -> Result<Plan, Stop> {
+        let settings = HelmSettings::read(request.source.helm.as_ref())?;
+        let directories = chart::directories(&request.tree, &request.path).map_err(|repository| {
+            RenderError::new(
+                "render-failed",
+                format!("the chart {} depends on {repository}, which is outside of the repository", shown(&request.path)),
+                "Keep the charts of file:// dependencies inside the repository.",
+            )
+        })?;
+        directories.iter().for_each(|directory| inputs.folder(directory));
+        let environment = Environment::of(request);
+        let substitute = |text: &str| environment.substitute(text);
+        let schemes = value_file_schemes(request);
+        let lookup = Lookup {
+            tree: &request.tree,
+            path: &request.path,
+            references: request.references,
+            multi_source: request.is_multi_source,
+            schemes: &schemes,
+            substitute: &substitute,
+        };
+        let paths = settings.file_parameters.iter().map(|parameter| parameter.path.as_str());
+        lookup.note(&mut settings.value_files.iter().map(String::as_str).chain(paths), inputs);
+        let value_files = lookup.value_files(&settings.value_files, settings.ignore_missing_value_files)?;
+        let mut file_parameters = BTreeMap::new();
+        for parameter in &settings.file_parameters {
+            file_parameters.insert(parameter.name.clone(), lookup.place(&parameter.path)?);
+        }
+        Ok(Plan { settings, value_files, file_parameters })
+    }
+}
+
+impl Tool for HelmTool {
+    fn inputs(&self) -> Inputs {
+        self.inputs.clone()
+    }
+
+    fn parameters(&self) -> Option<String> {
+        self.plan.is_ok().then(|| self.parameters.clone())
+    }
+
+    fn render(&self, request: &Request<'_>) -> Result<Rendered, Stop> {
+        let plan = self.plan.as_ref().map_err(Stop::clone)?;
+        let bench = Bench::new(request, &self.inputs, plan)?;
+        let text = bench.template()?;
+        read(request, plan, &text)
+    }
+}
+
+impl Plan {
+    /// All that decides the result besides the files of the source's own tree.
+    fn parameters(&self, request: &Request<'_>) -> String {
+        let elsewhere: Vec<_> = self.elsewhere(request).into_iter().map(|(name, tree, inputs)| (name, inputs.digest(tree))).collect();
+        let environment = Environment::of(request);
+        let values: Vec<String> = self.settings.parameters.iter().map(|parameter| environment.substitute(&parameter.value)).collect();
+        let identity = (&request.identity.name, &request.identity.destination_namespace);
+        let files = (&self.value_files, &self.file_parameters, elsewhere);
+        format!("helm {:?}", (request.workshop.programs.helm().ok(), identity, &self.settings, values, files, request.capabilities))
+    }
+
+    /// The files of every reference whose tree is not the source's own.
+    fn elsewhere<'r>(&self, request: &'r Request<'_>) -> Vec<(&'r str, &'r Tree, Inputs)> {
+        let mut found = Vec::new();
+        for (name, reference) in request.references {
+            let Ok(tree) = &reference.tree else { continue };
+            let mut inputs = Inputs::default();
+            let files = self.value_files.iter().chain(self.file_parameters.values());
+            files.filter_map(|file| file.path_in(name)).for_each(|path| inputs.file(path));
+            if !is_same(tree, &request.tree) && inputs != Inputs::default() {
+                found.push((name.as_str(), tree, inputs.through_links(tree)));
+            }
+        }
+        found
+    }
+
+    /// The value files of the source's own tree, those that win first.
+    fn deciding_files(&self, request: &Request<'_>) -> Vec<Origin> {
+        let is_own = |name: &String| {
+            let tree = request.references.get(name).and_then(|reference| reference.tree.as_ref().ok());
+            tree.is_some_and(|tree| is_same(tree, &request.tree))
+        };
+        let named = self.value_files.iter().rev().filter_map(|file| match file {
+            ValueFile::Own(path) => Some(path.clone()),
+            ValueFile::Referenced(name, path) if is_own(name) => Some(path.clone()),
+            _ => None,
+        });
+        let defaults = Some(chart::join(&request.path, "values.yaml")).filter(|path| request.tree.get(path).is_some());
+        let origin =
+            |path: String| Origin { path: path.into(), side: request.side, document: 0..0, line: 1, within: String::new(), rendered: None };
+        named.chain(defaults).map(origin).collect()
+    }
+}
+
+/// Whether two trees show the same files.
+fn is_same(one: &Tree, other: &Tree) -> bool {
+    one.revision() == other.revision()
+}
+
+const MEND: &str = "Run `helm template` on the chart with the same values and mend what it says.";
+
+/// Reads what helm wrote.
+fn read(request: &Request<'_>, plan: &Plan, text: &str) -> Result<Rendered, Stop> {
+    let (tree, path) = (&request.tree, request.path.as_str());
+    let mut origins = Origins::new(tree, path, request.side, plan.deciding_files(request));
+    let sources = output::Sources::new(text, &|source| chart::template_place(tree, path, source).is_some());
+    let file = ParsedFile::of_output(text.as_bytes());
+    if let Some(error) = &file.error {
+        let origin = origins.of(sources.around(text, file.documents.last().map_or(0, |place| place.range.end)), &Value::Null);
+        let message = format!("what helm renders from {} is no YAML: {}", origin.path, error.kind);
+        return Err(RenderError::new("render-failed", message, MEND).at(&origin.path, origin.side, 1, 1).into());
+    }
+    let mut rendered = Rendered {
+        manifests: super::output::manifests("helm", &file, |object, place| origins.of(sources.before(place.range.end), &object.object))?,
+        ..Rendered::default()
+    };
+    for place in file.documents.iter().filter(|place| !place.duplicate_keys.is_empty()) {
+        let origin = origins.of(sources.before(place.range.end), &Value::Null);
+        let duplicates = place.duplicate_keys.iter().map(|pointer| Duplicate { origin: origin.clone(), pointer: pointer.clone() });
+        rendered.duplicate_keys.extend(duplicates);
+    }
+    Ok(rendered)
+}
+
+/// The URL schemes that value files may have.
+///
+/// Source: Argo CD `util/settings/settings.go:GetHelmSettings` (`helm.valuesFileSchemes`).
+fn value_file_schemes(request: &Request<'_>) -> Vec<String> {
+    match request.workshop.settings.entries.get("helm.valuesFileSchemes") {
+        Some(list) => list.split(',').map(|scheme| scheme.trim().to_owned()).filter(|scheme| !scheme.is_empty()).collect(),
+        None => vec!["https".to_owned(), "http".to_owned()],
+    }
+}
+
+fn shown(path: &str) -> &str {
+    if path.is_empty() { "at the repository root" } else { path }
+}

@@ -1,0 +1,125 @@
+//! Runs `helm template` on a chart that is laid out in a scratch folder.
+//!
+//! Takes what was resolved; hands on helm's output, or why there is none.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tempfile::TempDir;
+
+use super::arguments::{self, Invocation};
+use super::files::ValueFile;
+use super::{MEND, Plan, dependencies, message, shown};
+use crate::render::environment::Environment;
+use crate::render::program::{Call, Output, ProgramError};
+use crate::render::scratch::Checkout;
+use crate::render::{Inputs, RenderError, Request, Stop};
+
+/// Everything that one render needs on disk.
+pub(super) struct Bench<'a> {
+    pub(super) request: &'a Request<'a>,
+    pub(super) inputs: &'a Inputs,
+    pub(super) helm: &'a Path,
+    pub(super) home: TempDir,
+    checkout: Arc<Checkout>,
+    arguments: Vec<OsString>,
+}
+
+impl<'a> Bench<'a> {
+    /// Lays out the chart and its value files.
+    pub(super) fn new(request: &'a Request<'a>, inputs: &'a Inputs, plan: &Plan) -> Result<Self, Stop> {
+        let what = || format!("Helm chart {}", shown(&request.path));
+        let workshop = request.workshop;
+        let helm = workshop.programs.helm().map_err(|missing| Stop::missing(what(), missing))?;
+        let remote = plan.value_files.iter().chain(plan.file_parameters.values()).find_map(|file| match file {
+            ValueFile::Remote(url) => Some(url),
+            _ => None,
+        });
+        if let Some(url) = remote.filter(|_| workshop.offline) {
+            let url = crate::repo::without_password(url);
+            return Err(Stop::unjudged(format!("value file {url}"), "it comes from the network, which --offline rules out"));
+        }
+        let scratch = |error| Stop::scratch(what(), &error);
+        let checkout = workshop.scratch.checkout(&request.tree, inputs).map_err(scratch)?;
+        let home = workshop.scratch.home().map_err(scratch)?;
+        let mut roots: BTreeMap<&str, PathBuf> =
+            request.references.keys().map(|name| (name.as_str(), checkout.root().to_owned())).collect();
+        for (name, tree, inputs) in plan.elsewhere(request) {
+            roots.insert(name, workshop.scratch.checkout(tree, &inputs).map_err(scratch)?.root().to_owned());
+        }
+        let on_disk = |file: &ValueFile| match file {
+            ValueFile::Own(path) => checkout.root().join(path).to_string_lossy().into_owned(),
+            ValueFile::Referenced(name, path) => {
+                roots.get(name.as_str()).map_or(Path::new(""), PathBuf::as_path).join(path).to_string_lossy().into_owned()
+            }
+            ValueFile::Remote(url) => url.clone(),
+        };
+        let inline = home.path().join("values.yaml");
+        let inline_values = plan.settings.inline_values();
+        if let Some(values) = &inline_values {
+            std::fs::write(&inline, values).map_err(|error| Stop::scratch(what(), &error.into()))?;
+        }
+        let inline = inline.to_string_lossy();
+        let value_files: Vec<String> = plan.value_files.iter().map(on_disk).collect();
+        let set_files = plan.file_parameters.iter().map(|(name, file)| (name.clone(), on_disk(file))).collect();
+        let invocation = Invocation {
+            application: &request.identity.name,
+            namespace: &request.identity.destination_namespace,
+            kube_version: Some(request.capabilities.kube_version.as_str()).filter(|version| !version.is_empty()),
+            api_versions: &request.capabilities.api_versions,
+            value_files: &value_files,
+            set_files: &set_files,
+            inline_values: inline_values.is_some().then_some(&*inline),
+        };
+        let environment = Environment::of(request);
+        let arguments = arguments::template(&plan.settings, &invocation, &|text| environment.substitute(text))?;
+        Ok(Self { request, inputs, helm, home, checkout, arguments: arguments.into_iter().map(OsString::from).collect() })
+    }
+
+    /// What `helm template` writes; dependencies that are missing are built first, as Argo CD does.
+    pub(super) fn template(&self) -> Result<String, Stop> {
+        let error = match self.run_in(self.checkout.root(), self.arguments.clone(), Vec::new()) {
+            Ok(output) => return Ok(text_of(output)),
+            Err(error) => error,
+        };
+        if !message::is_missing_dependency(&error) {
+            return Err(self.failed(&self.checkout.readable(&error.to_string())));
+        }
+        let built = dependencies::build(self)?;
+        let output = self.run_in(built.root(), self.arguments.clone(), Vec::new());
+        output.map(text_of).map_err(|error| self.failed(&built.readable(&self.checkout.readable(&error.to_string()))))
+    }
+
+    /// Runs helm in the chart's folder below `root`.
+    pub(super) fn run_in(&self, root: &Path, arguments: Vec<OsString>, more: Vec<(OsString, OsString)>) -> Result<Output, ProgramError> {
+        // Argo CD's own containers have no other time zone.
+        let mut environment = vec![(OsString::from("TZ"), OsString::from("UTC"))];
+        environment.extend(more);
+        let call = Call {
+            program: self.helm,
+            arguments,
+            directory: &root.join(&self.request.path),
+            home: self.home.path(),
+            environment,
+            limits: self.request.workshop.limits.clone(),
+        };
+        call.run()
+    }
+
+    /// The error that a message of helm amounts to, at the place that it names.
+    pub(super) fn failed(&self, said: &str) -> Stop {
+        let request = self.request;
+        let text = message::readable(said);
+        let error = RenderError::new("render-failed", format!("helm cannot render the chart {}: {text}", shown(&request.path)), MEND);
+        match message::place(&text, &request.tree, &request.path) {
+            Some((path, line, column)) => error.at(&path, request.side, line, column).into(),
+            None => error.into(),
+        }
+    }
+}
+
+fn text_of(output: Output) -> String {
+    String::from_utf8(output.stdout).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
