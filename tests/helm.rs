@@ -239,7 +239,7 @@ fn output_that_is_no_yaml_is_named_with_its_template() {
 #[test]
 fn an_object_without_kind_stops_the_application() {
     let (_repository, tree) = chart("{}", &[("chart/crds/a.yaml", "apiVersion: v1\nmetadata: {name: a}\n")]);
-    assert!(failure(&tree).0.contains("has no kind"), "{:?}", failure(&tree));
+    assert!(failure(&tree).0.contains("a document without kind"), "{:?}", failure(&tree));
 }
 
 #[test]

@@ -199,7 +199,7 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
     let (entry, live) = (candidate.entry, head_world.live);
     let Some(head) = &candidate.head else { return One::default() };
     let affected = is_affected(candidate);
-    if !affected && !all {
+    if !affected && !all && !is_hidden(candidate) {
         return One::default();
     }
     let id = entry.id.to_string();
@@ -252,8 +252,14 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
     if !affected {
         finish_unchanged(&mut plan, head_world);
         plan.change = app_change(entry);
-        one.unjudged.extend(not_judged(&mut plan));
-        one.plan = Some(plan);
+        plan.affected = is_hidden(candidate);
+        if plan.affected && !all {
+            // Nothing of it is shown; rules tell why the change has no effect.
+            one.unrendered = Some(SyncPlan { changes: Vec::new(), ..plan });
+        } else {
+            one.unjudged.extend(not_judged(&mut plan));
+            one.plan = Some(plan);
+        }
         return one;
     }
     let base_plan = candidate.base.as_ref().filter(|base| base.rendered().is_some()).map(|base| {
@@ -301,6 +307,14 @@ fn is_affected(candidate: &Candidate<'_>) -> bool {
         // What it renders to is not known.
         _ => candidate.touched,
     }
+}
+
+/// Whether the change touches what is rendered, and nothing comes of it because the source in effect is not that of the file: a parameter
+/// that was set on the live Application wins over the value that the change edits.
+fn is_hidden(candidate: &Candidate<'_>) -> bool {
+    let in_file = candidate.entry.head.as_ref().map(|definition| definition.application.spec.sources());
+    let in_effect = candidate.head.as_ref().map(|head| head.application.spec.sources());
+    candidate.touched && candidate.entry.live.is_some() && in_file.is_some() && in_file != in_effect
 }
 
 fn app_change(entry: &Entry) -> AppChange {

@@ -10,10 +10,10 @@ use super::cache::Cache;
 use super::jsonnet::Imports;
 use super::program::{Limits, MissingProgram, Programs, Versions};
 use super::scratch::{Scratch, ScratchError};
-use crate::argocd::names::SKIP_FILE_RENDERING;
+use crate::argocd::names::{GROUP, SKIP_FILE_RENDERING};
 use crate::argocd::{Application, Settings, Source};
 use crate::manifest::{Manifest, Origin, ResourceKey, Side};
-use crate::repo::{Parser, Tree};
+use crate::repo::{Kept, Parser, Tree};
 
 /// What all renders of a run share.
 pub struct Workshop {
@@ -45,7 +45,7 @@ impl Workshop {
     /// Nothing rendered yet; no programs, and no network.
     pub fn new(settings: Settings) -> Self {
         Self {
-            parser: Parser::new(SKIP_FILE_RENDERING),
+            parser: Parser::new(SKIP_FILE_RENDERING, GROUP, Kept::default()),
             scratch: Scratch::default(),
             programs: Programs::default(),
             limits: Limits::default(),
