@@ -28,7 +28,7 @@ pub use cache::Cache;
 pub use inputs::Inputs;
 pub use kind::SourceKind;
 pub use program::Programs;
-pub use request::{Capabilities, Duplicate, Identity, Reference, RenderError, Rendered, Request, Stop, Workshop};
+pub use request::{Capabilities, Duplicate, Identity, Reference, RenderError, Rendered, Request, Stop, Unstable, Workshop};
 
 /// Something that renders sources of one kind. It is made for one request, without running anything.
 trait Tool {

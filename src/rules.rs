@@ -39,6 +39,7 @@ mod manual_sync_pending;
 mod mass_prune;
 mod moved_between_apps;
 mod non_string_metadata;
+mod nondeterministic_render;
 mod orphaned_by_app_removal;
 mod project_denies;
 mod project_removed_in_use;
@@ -86,6 +87,8 @@ pub struct Facts<'a> {
     pub duplicate_keys: &'a [DuplicateKey],
     /// Manifests that could not be rendered.
     pub render_failures: &'a [RenderFailure],
+    /// Objects of which something is rendered differently each time.
+    pub unstable: &'a [UnstableObject],
     /// Seconds since 1970 at the time of the run.
     pub now: i64,
     /// Age in seconds from which a snapshot counts as stale.
@@ -105,6 +108,17 @@ pub struct DuplicateKey {
     pub pointer: String,
     /// Whether only head has it.
     pub introduced: bool,
+}
+
+/// An object of which something is rendered differently each time.
+#[derive(Clone, Debug)]
+pub struct UnstableObject {
+    /// The Application, `namespace/name`.
+    pub application: String,
+    /// The object, in the namespace that it lands in.
+    pub key: ResourceKey,
+    /// JSON pointers of the fields; one empty pointer where the object is not there each time.
+    pub pointers: Vec<String>,
 }
 
 /// A source that could not be rendered.

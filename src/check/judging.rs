@@ -20,6 +20,7 @@ pub(super) fn judge(planned: &Planned, discovered: &Discovered, live: &LiveState
         live,
         duplicate_keys: &planned.duplicate_keys,
         render_failures: &planned.failures,
+        unstable: &planned.unstable,
         now: options.now.as_second(),
         max_snapshot_age: options.max_snapshot_age,
     };

@@ -23,7 +23,7 @@ use crate::plan::attempt::Revision;
 use crate::plan::change::NOT_JUDGED;
 use crate::plan::{Action, AppChange, Change, Dependent, SyncMode, SyncPlan, World, deletion, dependents};
 use crate::render::{RenderError, Rendered};
-use crate::rules::{DuplicateKey, FailurePlace, RenderFailure};
+use crate::rules::{DuplicateKey, FailurePlace, RenderFailure, UnstableObject};
 use crate::snapshot::{AssumedObject, LiveState, Scope};
 
 /// What planning found out.
@@ -39,6 +39,8 @@ pub(super) struct Planned {
     pub(super) failures: Vec<RenderFailure>,
     /// Keys that appear twice.
     pub(super) duplicate_keys: Vec<DuplicateKey>,
+    /// Objects of which something is rendered differently each time.
+    pub(super) unstable: Vec<UnstableObject>,
     /// Remarks for people.
     pub(super) notes: BTreeSet<String>,
 }
@@ -107,6 +109,7 @@ pub(super) fn plan(
         planned.failures.extend(one.failure);
         planned.duplicate_keys.extend(one.duplicate_keys);
         planned.notes.extend(one.notes);
+        planned.unstable.extend(one.unstable);
         planned.unrendered.extend(one.unrendered);
         if let Some(plan) = one.plan {
             plans.insert(plan.application.id.clone(), plan);
@@ -121,6 +124,7 @@ pub(super) fn plan(
     planned.unrendered.retain(|plan| wanted.takes(&plan.application.id));
     planned.failures.retain(|failure| shown(&failure.application));
     planned.duplicate_keys.retain(|duplicate| shown(&duplicate.application));
+    planned.unstable.retain(|unstable| shown(&unstable.application));
     planned.unjudged.extend(discovered.unjudged.iter().cloned());
     planned.unjudged.retain(|unjudged| unjudged.application.as_deref().is_none_or(shown));
     planned.unjudged.sort();
@@ -193,6 +197,7 @@ struct One {
     failure: Option<RenderFailure>,
     duplicate_keys: Vec<DuplicateKey>,
     notes: Vec<String>,
+    unstable: Vec<UnstableObject>,
 }
 
 fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &World<'_>, sources: &Sources<'_>, all: bool) -> One {
@@ -226,6 +231,7 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
         Render::Done(rendered) => {
             let mut plan = application::plan(&input, head_world);
             one.notes.extend(rendered.assumptions.iter().map(|assumption| format!("{id}: {assumption}")));
+            one.unstable = unstable_objects(&id, rendered, &plan);
             plan.conditions.extend(candidate.untracked.as_deref().map(|revision| reach::untracked(&input, revision)));
             plan.conditions.extend(reach::unnoticed(&candidate.unnoticed, &input));
             one.duplicate_keys = duplicate_keys(&id, rendered, candidate.base.as_ref().and_then(SideRender::rendered), &plan);
@@ -274,7 +280,7 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
         };
         application::plan(&input, base_world)
     });
-    finish(&mut plan, base_plan.as_ref(), candidate, base_world);
+    finish(&mut plan, base_plan.as_ref(), candidate, base_world, &one.unstable);
     plan.change = app_change(entry);
     plan.affected = affected;
     one.unjudged.extend(not_judged(&mut plan));
@@ -395,15 +401,29 @@ fn duplicate_keys(application: &str, head: &Rendered, base: Option<&Arc<Rendered
     found.collect()
 }
 
+/// The changed objects of a plan of which something is rendered differently each time.
+fn unstable_objects(application: &str, rendered: &Rendered, plan: &SyncPlan) -> Vec<UnstableObject> {
+    let of_change = |change: &Change| {
+        let is_it = |key: &ResourceKey| {
+            change.key.is(&key.group, &key.kind)
+                && change.key.name == key.name
+                && (change.key.namespace == key.namespace || key.namespace.is_empty() || change.key.namespace.is_empty())
+        };
+        let unstable = rendered.unstable.iter().find(|unstable| is_it(&unstable.key))?;
+        Some(UnstableObject { application: application.to_owned(), key: change.key.clone(), pointers: unstable.pointers.clone() })
+    };
+    plan.changes.iter().filter(|change| change.target.is_some()).filter_map(of_change).collect()
+}
+
 /// Adds to a plan what the other side tells: what is introduced, where removed objects stood, and what goes along with them.
-fn finish(plan: &mut SyncPlan, base_plan: Option<&SyncPlan>, candidate: &Candidate<'_>, world: &World<'_>) {
+fn finish(plan: &mut SyncPlan, base_plan: Option<&SyncPlan>, candidate: &Candidate<'_>, world: &World<'_>, unstable: &[UnstableObject]) {
     let base_targets = base_targets(candidate, world);
     let before: HashMap<(&ResourceKey, Option<&Arc<str>>), &Change> =
         base_plan.into_iter().flat_map(|plan| &plan.changes).map(|change| ((&change.key, change.cluster.as_ref()), change)).collect();
     for change in &mut plan.changes {
         change.base = base_targets.get(&change.key).cloned();
         change.introduced = match before.get(&(&change.key, change.cluster.as_ref())) {
-            Some(same) => same.action != change.action || !same_target(same, change),
+            Some(same) => same.action != change.action || !same_target(same, change, unstable),
             None => true,
         };
         change.cascade = cascade(change, world);
@@ -426,9 +446,22 @@ fn cascade(change: &Change, world: &World<'_>) -> Vec<Dependent> {
     }
 }
 
-fn same_target(before: &Change, after: &Change) -> bool {
+/// Whether two changes apply the same; what comes out differently each time does not count.
+fn same_target(before: &Change, after: &Change, unstable: &[UnstableObject]) -> bool {
     match (&before.target, &after.target) {
-        (Some(before), Some(after)) => before.object == after.object,
+        (Some(before), Some(after)) => {
+            before.object == after.object
+                || unstable.iter().find(|unstable| unstable.key == after.key).is_some_and(|unstable| {
+                    let without = |object: &Value| {
+                        let mut object = object.clone();
+                        for pointer in &unstable.pointers {
+                            object.pointer_mut(pointer).map(Value::take);
+                        }
+                        object
+                    };
+                    without(&before.object) == without(&after.object)
+                })
+        }
         (None, None) => true,
         _ => false,
     }

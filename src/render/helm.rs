@@ -12,19 +12,23 @@ mod origin;
 mod output;
 mod run;
 mod settings;
+mod unstable;
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::environment::Environment;
-use super::{Duplicate, Inputs, RenderError, Rendered, Request, Stop, Tool};
+use super::scratch::Copy;
+use super::{Duplicate, Inputs, RenderError, Rendered, Request, Stop, Tool, Unstable};
 use crate::manifest::Origin;
 use crate::repo::{ParsedFile, Tree};
 use files::{Lookup, ValueFile};
 use origin::Origins;
 use run::Bench;
 use settings::HelmSettings;
+use unstable::Suspicion;
 
 /// Helm as a tool.
 pub(super) struct HelmTool {
@@ -95,9 +99,36 @@ impl Tool for HelmTool {
     fn render(&self, request: &Request<'_>) -> Result<Rendered, Stop> {
         let plan = self.plan.as_ref().map_err(Stop::clone)?;
         let bench = Bench::new(request, &self.inputs, plan)?;
-        let text = bench.template()?;
-        read(request, plan, &text)
+        let started = Instant::now();
+        let (text, built) = bench.template()?;
+        let mut rendered = read(request, plan, &text)?;
+        rendered.unstable = unstable_fields(&bench, built.as_ref(), &text, started);
+        Ok(rendered)
     }
+}
+
+/// What comes out differently each time: where the chart is suspected of it, it is rendered again.
+fn unstable_fields(bench: &Bench<'_>, built: Option<&Copy>, text: &str, started: Instant) -> Vec<Unstable> {
+    let suspicion = Suspicion::of(&bench.request.tree, bench.inputs);
+    if suspicion.is_none() {
+        return Vec::new();
+    }
+    let first = ParsedFile::of_output(text.as_bytes());
+    let Some(west) = bench.once_more(built, -12) else { return Vec::new() };
+    let west = ParsedFile::of_output(west.as_bytes());
+    if !suspicion.time {
+        return unstable::between(&first, &west);
+    }
+    // A time in seconds shows after a second, a date a day away.
+    std::thread::sleep(Duration::from_millis(1050).saturating_sub(started.elapsed()));
+    let Some(east) = bench.once_more(built, 14) else { return Vec::new() };
+    let east = ParsedFile::of_output(east.as_bytes());
+    let found = unstable::between(&first, &east);
+    let as_rendered = |one: &Unstable| first.objects.iter().any(|object| object.key.as_ref() == Some(&one.key));
+    let further =
+        unstable::between(&west, &east).into_iter().filter(|one| as_rendered(one) && !found.iter().any(|known| known.key == one.key));
+    let further: Vec<Unstable> = further.collect();
+    found.into_iter().chain(further).collect()
 }
 
 impl Plan {

@@ -148,6 +148,8 @@ pub struct Rendered {
     pub assumptions: Vec<String>,
     /// Whether more than the inputs, the parameters and the programs decided the result, so that a later run may not use it.
     pub is_transient: bool,
+    /// What comes out differently each time.
+    pub unstable: Vec<Unstable>,
 }
 
 impl Rendered {
@@ -166,6 +168,7 @@ impl Rendered {
             warnings: self.warnings.clone(),
             assumptions: self.assumptions.clone(),
             is_transient: self.is_transient,
+            unstable: self.unstable.clone(),
         }
     }
 
@@ -176,7 +179,17 @@ impl Rendered {
         self.warnings.extend(other.warnings.iter().cloned());
         self.assumptions.extend(other.assumptions.iter().cloned());
         self.is_transient |= other.is_transient;
+        self.unstable.extend(other.unstable.iter().cloned());
     }
+}
+
+/// An object of which something comes out differently each time the source is rendered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unstable {
+    /// The object as it is rendered.
+    pub key: ResourceKey,
+    /// JSON pointers of the fields; one empty pointer where the object is not there each time.
+    pub pointers: Vec<String>,
 }
 
 /// A key that appears twice in one mapping.

@@ -48,6 +48,7 @@ rules! {
         mass_prune: "mass-prune",
         moved_between_apps: "moved-between-apps",
         non_string_metadata: "non-string-metadata",
+        nondeterministic_render: "nondeterministic-render",
         orphaned_by_app_removal: "orphaned-by-app-removal",
         project_denies: "project-denies",
         project_removed_in_use: "project-removed-in-use",

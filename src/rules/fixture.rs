@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{DuplicateKey, Facts, RenderFailure, RuleSet};
+use super::{DuplicateKey, Facts, RenderFailure, RuleSet, UnstableObject};
 use crate::argocd::{AppId, Application, ApplicationSet, ApplicationsSync};
 use crate::finding::{Finding, Severity};
 use crate::inventory::{Definition, Entry, GeneratedBy, Generation, Inventory, SetDefinition, SetEntry};
@@ -22,6 +22,7 @@ pub(super) struct Run {
     pub(super) inventory: Inventory,
     pub(super) duplicate_keys: Vec<DuplicateKey>,
     pub(super) render_failures: Vec<RenderFailure>,
+    pub(super) unstable: Vec<UnstableObject>,
     pub(super) now: i64,
 }
 
@@ -33,6 +34,7 @@ impl Default for Run {
             inventory: Inventory::default(),
             duplicate_keys: Vec::new(),
             render_failures: Vec::new(),
+            unstable: Vec::new(),
             now: 0,
         }
     }
@@ -46,6 +48,7 @@ impl Run {
             live: &self.live,
             duplicate_keys: &self.duplicate_keys,
             render_failures: &self.render_failures,
+            unstable: &self.unstable,
             now: self.now,
             max_snapshot_age: 86_400,
         }

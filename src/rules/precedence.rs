@@ -34,6 +34,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("protection-misplaced", &["prune-persistent-data", "prune-custom-resource"]),
     ("stateful-identity-changed", &["prune-persistent-data"]),
     ("prune-collects-dependents", &["prune-custom-resource"]),
+    ("nondeterministic-render", &["config-change-no-rollout", "live-edit-overwritten", "field-owned-by-other"]),
     ("hook-cannot-replace-live", &["immutable-field-changed"]),
     ("force-replace-stateful", &["immutable-field-changed", "pvc-unprotected", "prune-persistent-data"]),
     ("ignored-field-reset-on-sync", &["replicas-owned-by-autoscaler", "field-owned-by-other", "live-edit-overwritten"]),

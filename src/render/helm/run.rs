@@ -11,10 +11,10 @@ use tempfile::TempDir;
 
 use super::arguments::{self, Invocation};
 use super::files::ValueFile;
-use super::{MEND, Plan, dependencies, message, shown};
+use super::{MEND, Plan, dependencies, message, shown, unstable};
 use crate::render::environment::Environment;
 use crate::render::program::{Call, Output, ProgramError};
-use crate::render::scratch::Checkout;
+use crate::render::scratch::{Checkout, Copy};
 use crate::render::{Inputs, RenderError, Request, Stop};
 
 /// Everything that one render needs on disk.
@@ -78,10 +78,10 @@ impl<'a> Bench<'a> {
         Ok(Self { request, inputs, helm, home, checkout, arguments: arguments.into_iter().map(OsString::from).collect() })
     }
 
-    /// What `helm template` writes; dependencies that are missing are built first, as Argo CD does.
-    pub(super) fn template(&self) -> Result<String, Stop> {
+    /// What `helm template` writes; dependencies that are missing are built first, as Argo CD does. The copy with them comes along.
+    pub(super) fn template(&self) -> Result<(String, Option<Copy>), Stop> {
         let error = match self.run_in(self.checkout.root(), self.arguments.clone(), Vec::new()) {
-            Ok(output) => return Ok(text_of(output)),
+            Ok(output) => return Ok((text_of(output), None)),
             Err(error) => error,
         };
         if !message::is_missing_dependency(&error) {
@@ -89,7 +89,18 @@ impl<'a> Bench<'a> {
         }
         let built = dependencies::build(self)?;
         let output = self.run_in(built.root(), self.arguments.clone(), Vec::new());
-        output.map(text_of).map_err(|error| self.failed(&built.readable(&self.checkout.readable(&error.to_string()))))
+        match output {
+            Ok(output) => Ok((text_of(output), Some(built))),
+            Err(error) => Err(self.failed(&built.readable(&self.checkout.readable(&error.to_string())))),
+        }
+    }
+
+    /// The same once more, some hours off universal time; nothing where it fails this time.
+    pub(super) fn once_more(&self, built: Option<&Copy>, hours: i32) -> Option<String> {
+        let zone = self.home.path().join("zone");
+        std::fs::write(&zone, unstable::time_zone(hours)).ok()?;
+        let root = built.map_or(self.checkout.root(), Copy::root);
+        self.run_in(root, self.arguments.clone(), vec![("TZ".into(), zone.into_os_string())]).ok().map(text_of)
     }
 
     /// Runs helm in the chart's folder below `root`.
