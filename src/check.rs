@@ -127,5 +127,12 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     outcome.plans = planned.plans;
     outcome.inventory = discovered.inventory;
     locate::locate(&mut outcome, &revisions);
+    free_aside((sources.into_remains(), discovered.inventory, discovered.effective, live));
     Ok(outcome)
+}
+
+/// Frees what a large repository leaves in memory while the caller goes on; a program that ends meanwhile does not wait for it.
+fn free_aside(remains: impl Send + 'static) {
+    // Without a thread it is freed here.
+    let _ = std::thread::Builder::new().name("free".to_owned()).spawn(move || drop(remains));
 }

@@ -549,40 +549,38 @@ pub(super) fn assumed(discovered: &Discovered, sources: &Sources<'_>) -> LiveSta
     LiveState::assumed(objects.into_iter().flatten())
 }
 
-/// What an Application has in the cluster. What was applied is only noted where the change touches its files.
-pub(super) fn assumed_objects(
-    application: &Arc<Application>,
-    touched: bool,
-    sources: &Sources<'_>,
-    world: &World<'_>,
-) -> Vec<AssumedObject> {
+/// What an Application has in the cluster; the objects themselves are made when somebody looks at them. What was applied is only noted
+/// where the change touches its files.
+pub(super) fn assumed_objects(application: &Application, touched: bool, sources: &Sources<'_>, world: &World<'_>) -> Vec<AssumedObject> {
     let Render::Done(rendered) = sources.render(application, Side::Base) else { return Vec::new() };
     let Ok(server) = world.server(&application.spec.destination) else { return Vec::new() };
-    let input = Input {
-        application: Arc::clone(application),
-        origin: None,
-        rendered: &[],
-        rendered_at_base: &[],
-        previous_server: None,
-        revision: Revision::New,
-    };
-    let instance: Arc<str> = application.id.instance(&world.live.settings().namespace).into();
-    let targets = application::normalised(&input, &rendered.manifests, world, &server);
-    let applied = targets.manifests.iter().filter(|target| !hook::is_hook(&target.object) && !hook::is_skipped(&target.object));
+    let settings = Arc::new(world.live.settings().clone());
+    let instance: Arc<str> = application.id.instance(&settings.namespace).into();
+    let placements = application::placements(application, &rendered.manifests, world, &server);
+    let applied = placements.into_iter().filter(|(manifest, _)| !hook::is_hook(&manifest.object) && !hook::is_skipped(&manifest.object));
     applied
-        .map(|target| AssumedObject {
-            key: target.key.clone(),
-            cluster: Arc::clone(&server),
-            object: if touched { Arc::new(as_applied(&target.object)) } else { Arc::clone(&target.object) },
-            instance: (!target.key.is("apiextensions.k8s.io", "CustomResourceDefinition")).then(|| Arc::clone(&instance)),
+        .map(|(manifest, placement)| {
+            let tracked = !placement.key.is("apiextensions.k8s.io", "CustomResourceDefinition");
+            let (settings, named, key) = (Arc::clone(&settings), Arc::clone(&instance), placement.key.clone());
+            let rendered = Arc::clone(&manifest.object);
+            let applied = move || {
+                let object = placement.apply(&manifest.object, &settings, &named);
+                if touched { as_applied(object) } else { object }
+            };
+            AssumedObject {
+                key,
+                cluster: Arc::clone(&server),
+                rendered,
+                applied: Arc::new(applied),
+                instance: tracked.then(|| Arc::clone(&instance)),
+            }
         })
         .collect()
 }
 
 /// The object as a client-side apply would have left it, so that fields that leave Git are noticed.
-fn as_applied(target: &Value) -> Value {
-    let mut object = target.clone();
-    let text = target.to_string();
+fn as_applied(mut object: Value) -> Value {
+    let text = object.to_string();
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Default::default()));
         if annotations.is_null() {

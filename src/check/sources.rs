@@ -84,6 +84,11 @@ impl<'a> Sources<'a> {
         }
     }
 
+    /// What is left when all is rendered, and takes long to free. Temporary folders are gone when this returns.
+    pub(super) fn into_remains(self) -> impl Send + 'static {
+        (self.workshop.parser, self.applications, self.jobs)
+    }
+
     /// Whether a source is in this repository.
     pub(super) fn is_here(&self, source: &Source) -> bool {
         source.chart.is_empty()

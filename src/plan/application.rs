@@ -26,7 +26,7 @@ use super::permission;
 use super::reason::Reason;
 use super::redaction;
 use super::removal::{self, Operation};
-use super::targets::{self, Frame, Targets};
+use super::targets::{self, Frame, Placement, Targets};
 use super::tasks::{self, Course, Effect, End, Step, Task};
 use super::waits::{self, Wait, WaitKind};
 use super::world::World;
@@ -156,11 +156,24 @@ pub(super) fn basis(world: &World<'_>) -> Basis {
 
 /// The targets of an Application as the controller sees them.
 pub fn normalised(input: &Input<'_>, rendered: &[Arc<Manifest>], world: &World<'_>, server: &str) -> Targets {
+    in_frame(&input.application, world, server, |frame| targets::normalise(rendered, frame))
+}
+
+/// Where the targets of an Application go, without the objects as they are applied.
+pub fn placements(
+    application: &Application,
+    rendered: &[Arc<Manifest>],
+    world: &World<'_>,
+    server: &str,
+) -> Vec<(Arc<Manifest>, Placement)> {
+    in_frame(application, world, server, |frame| targets::placements(rendered, frame))
+}
+
+fn in_frame<T>(application: &Application, world: &World<'_>, server: &str, run: impl FnOnce(&Frame<'_>) -> T) -> T {
     let settings = world.live.settings();
-    let instance = input.application.id.instance(&settings.namespace);
+    let instance = application.id.instance(&settings.namespace);
     let scope = |group: &str, kind: &str| world.scope(server, group, kind);
-    let namespace = &input.application.spec.destination.namespace;
-    targets::normalise(rendered, &Frame { settings, instance: &instance, namespace, server, scope: &scope })
+    run(&Frame { settings, instance: &instance, namespace: &application.spec.destination.namespace, server, scope: &scope })
 }
 
 /// What Git rendered before the change, under the keys that it has at this destination.

@@ -11,6 +11,6 @@ use crate::snapshot::{AssumedObject, LiveObject, LiveState};
 pub(crate) fn live(object: Value) -> Arc<LiveObject> {
     let key = ResourceKey::of(&object).unwrap();
     let cluster = crate::argocd::names::IN_CLUSTER_SERVER.into();
-    let state = LiveState::assumed([AssumedObject { key, cluster, object: Arc::new(object), instance: None }]);
+    let state = LiveState::assumed([AssumedObject::as_is(key, cluster, Arc::new(object), None)]);
     Arc::clone(&state.all()[0])
 }

@@ -26,6 +26,12 @@ pub struct Frame<'a> {
     pub scope: &'a (dyn Fn(&str, &str) -> Option<Scope> + Sync),
 }
 
+impl Frame<'_> {
+    fn excludes(&self, key: &ResourceKey) -> bool {
+        self.settings.filter.excludes(&key.group, &key.kind, self.server)
+    }
+}
+
 /// The targets of one Application.
 #[derive(Clone, Debug, Default)]
 pub struct Targets {
@@ -41,83 +47,104 @@ pub struct Targets {
 ///
 /// Source: Argo CD `reposerver/repository/repository.go:GenerateManifests` (tracking) and `controller/state.go:NormalizeTargetObjects`.
 pub fn normalise(rendered: &[Arc<Manifest>], frame: &Frame<'_>) -> Targets {
+    let placements: Vec<Placement> = rendered.iter().map(|manifest| Placement::new(manifest, frame)).collect();
+    let placed = |manifest: &Manifest, placement: &Placement| {
+        let object = Arc::new(placement.apply(&manifest.object, frame.settings, frame.instance));
+        Arc::new(Manifest { key: placement.key.clone(), object, origin: manifest.origin.clone() })
+    };
     let mut targets = Targets::default();
-    let mut manifests: Vec<Arc<Manifest>> = Vec::with_capacity(rendered.len());
-    let mut last: HashMap<ResourceKey, usize> = HashMap::with_capacity(rendered.len());
-    let mut repeated: Vec<(ResourceKey, usize)> = Vec::new();
-    for manifest in rendered {
-        let manifest = Arc::new(place(manifest, frame));
-        let named = !metadata_str(&manifest.object, "name").unwrap_or_default().is_empty();
-        if named && let Some(before) = last.insert(manifest.key.clone(), manifests.len()) {
-            repeated.push((manifest.key.clone(), before));
-        }
-        if (frame.scope)(&manifest.key.group, &manifest.key.kind) != Some(Scope::Cluster)
-            && manifest.key.namespace.is_empty()
-            && targets.without_namespace.is_none()
-        {
-            targets.without_namespace = Some(Arc::clone(&manifest));
-        }
-        manifests.push(manifest);
+    let homeless = rendered.iter().zip(&placements).find(|(_, placement)| {
+        placement.key.namespace.is_empty() && (frame.scope)(&placement.key.group, &placement.key.kind) != Some(Scope::Cluster)
+    });
+    targets.without_namespace = homeless.map(|(manifest, placement)| placed(manifest, placement));
+    let mut counts: HashMap<&ResourceKey, usize> = HashMap::with_capacity(rendered.len());
+    for (_, placement) in named(rendered, &placements) {
+        *counts.entry(&placement.key).or_default() += 1;
     }
-    let dropped: HashSet<usize> = repeated.iter().map(|(_, before)| *before).collect();
-    let mut counts: HashMap<&ResourceKey, usize> = HashMap::new();
-    for (key, _) in &repeated {
-        *counts.entry(key).or_insert(1) += 1;
-    }
-    for (index, manifest) in manifests.iter().enumerate() {
-        if dropped.contains(&index) {
+    for index in surviving(rendered, &placements) {
+        let (Some(manifest), Some(placement)) = (rendered.get(index), placements.get(index)) else { continue };
+        let mut remark = |kind, message| {
+            targets.conditions.push(Condition { kind, message, key: Some(placement.key.clone()), origin: Some(manifest.origin.clone()) });
+        };
+        if let Some(count) = counts.get(&placement.key).filter(|count| **count > 1) {
+            let message = format!("{} appears {count} times among the Application's resources; the last one counts", placement.key.named());
+            remark("RepeatedResourceWarning", message);
+        }
+        if frame.excludes(&placement.key) {
+            let message = format!("{} is excluded in Argo CD's settings and is never applied", placement.key.named());
+            remark("ExcludedResourceWarning", message);
             continue;
         }
-        if let Some(count) = counts.get(&manifest.key) {
-            targets.conditions.push(Condition {
-                kind: "RepeatedResourceWarning",
-                message: format!("{} appears {count} times among the Application's resources; the last one counts", manifest.key.named()),
-                key: Some(manifest.key.clone()),
-                origin: Some(manifest.origin.clone()),
-            });
-        }
-        if frame.settings.filter.excludes(&manifest.key.group, &manifest.key.kind, frame.server) {
-            targets.conditions.push(Condition {
-                kind: "ExcludedResourceWarning",
-                message: format!("{} is excluded in Argo CD's settings and is never applied", manifest.key.named()),
-                key: Some(manifest.key.clone()),
-                origin: Some(manifest.origin.clone()),
-            });
-            continue;
-        }
-        targets.manifests.push(Arc::clone(manifest));
+        targets.manifests.push(placed(manifest, placement));
     }
     targets
 }
 
-/// One target with its final namespace and its marks.
-fn place(manifest: &Manifest, frame: &Frame<'_>) -> Manifest {
-    let tracking = &frame.settings.tracking;
-    let mut key = manifest.key.clone();
-    let mut object = Value::clone(&manifest.object);
-    let is_crd = key.is("apiextensions.k8s.io", "CustomResourceDefinition");
-    let cluster_scoped = (frame.scope)(&key.group, &key.kind) == Some(Scope::Cluster);
-    let namespace = match (cluster_scoped, key.namespace.is_empty()) {
-        (true, false) => Some(""),
-        (false, true) if !frame.namespace.is_empty() => Some(frame.namespace),
-        _ => None,
-    };
-    if let Some(namespace) = namespace {
-        key = key.in_namespace(namespace);
-        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+/// Where the targets of one Application go, without the objects as they are applied: [`Placement::apply`] makes them.
+pub fn placements(rendered: &[Arc<Manifest>], frame: &Frame<'_>) -> Vec<(Arc<Manifest>, Placement)> {
+    let placements: Vec<Placement> = rendered.iter().map(|manifest| Placement::new(manifest, frame)).collect();
+    let keep: HashSet<usize> = surviving(rendered, &placements).into_iter().collect();
+    let kept = rendered.iter().cloned().zip(placements).enumerate().filter(|(index, _)| keep.contains(index));
+    kept.map(|(_, pair)| pair).filter(|(_, placement)| !frame.excludes(&placement.key)).collect()
+}
+
+/// Manifests that have a name; those with a `generateName` alone are never the same object.
+fn named<'a>(rendered: &'a [Arc<Manifest>], placements: &'a [Placement]) -> impl Iterator<Item = (usize, &'a Placement)> {
+    let named =
+        |(_, (manifest, _)): &(usize, (&Arc<Manifest>, &Placement))| !metadata_str(&manifest.object, "name").unwrap_or_default().is_empty();
+    rendered.iter().zip(placements).enumerate().filter(named).map(|(index, (_, placement))| (index, placement))
+}
+
+/// The places of those that are no earlier copy of another one, in order.
+fn surviving(rendered: &[Arc<Manifest>], placements: &[Placement]) -> Vec<usize> {
+    let mut last: HashMap<&ResourceKey, usize> = HashMap::with_capacity(rendered.len());
+    let earlier: HashSet<usize> = named(rendered, placements).filter_map(|(index, placement)| last.insert(&placement.key, index)).collect();
+    (0..rendered.len()).filter(|index| !earlier.contains(index)).collect()
+}
+
+/// What becomes of one rendered object at its destination.
+#[derive(Clone, Debug)]
+pub struct Placement {
+    /// Its identity there.
+    pub key: ResourceKey,
+    /// The namespace that is written on it; empty where it is taken off.
+    namespace: Option<Arc<str>>,
+    /// The namespace that its tracking names; `None` where it carries no tracking.
+    tracked_in: Option<Arc<str>>,
+}
+
+impl Placement {
+    fn new(manifest: &Manifest, frame: &Frame<'_>) -> Self {
+        let key = &manifest.key;
+        let cluster_scoped = (frame.scope)(&key.group, &key.kind) == Some(Scope::Cluster);
+        let namespace: Option<Arc<str>> = match (cluster_scoped, key.namespace.is_empty()) {
+            (true, false) => Some("".into()),
+            (false, true) if !frame.namespace.is_empty() => Some(frame.namespace.into()),
+            _ => None,
+        };
+        let is_crd = key.is("apiextensions.k8s.io", "CustomResourceDefinition");
+        let key = namespace.as_deref().map_or_else(|| key.clone(), |namespace| key.in_namespace(namespace));
+        // A CustomResourceDefinition carries no tracking, unless its namespace was mended: that writes it on everything.
+        let tracked_in = (!is_crd || namespace.is_some())
+            .then(|| if key.namespace.is_empty() { frame.namespace.into() } else { Arc::clone(&key.namespace) });
+        Self { key, namespace, tracked_in }
+    }
+
+    /// The object as it is applied.
+    pub fn apply(&self, rendered: &Value, settings: &Settings, instance: &str) -> Value {
+        let mut object = rendered.clone();
+        if let (Some(namespace), Some(metadata)) = (&self.namespace, object.get_mut("metadata").and_then(Value::as_object_mut)) {
             if namespace.is_empty() {
                 metadata.remove("namespace");
             } else {
-                metadata.insert("namespace".to_owned(), Value::String(namespace.to_owned()));
+                metadata.insert("namespace".to_owned(), Value::String(namespace.to_string()));
             }
         }
+        if let Some(namespace) = &self.tracked_in {
+            settings.tracking.mark(&mut object, instance, &self.key, namespace);
+        }
+        object
     }
-    // A CustomResourceDefinition carries no tracking, unless its namespace was mended: that writes it on everything.
-    if !is_crd || namespace.is_some() {
-        let own = if key.namespace.is_empty() { frame.namespace } else { &key.namespace };
-        tracking.mark(&mut object, frame.instance, &key, own);
-    }
-    Manifest { key, object: Arc::new(object), origin: manifest.origin.clone() }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! From raw objects to live state: settings, owners, tracking, order, indexes.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::clusters::{self, ClusterInfo, Clusters};
 use super::index::ClusterIndex;
 use super::intern::Interner;
-use super::live::{Body, LiveObject, LiveState, SnapshotSource};
+use super::live::{Body, LiveObject, LiveState, Make, SnapshotSource};
 use super::owners::{self, ClaimTemplates, Owner};
 use super::peek::Peek;
 use super::settings::Stated;
@@ -40,16 +40,26 @@ pub(super) struct Parts {
 }
 
 /// What a caller knows of an object that stands in for a live one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct AssumedObject {
     /// Server URL of the cluster it goes to.
     pub cluster: Arc<str>,
     /// Its identity there, with the namespace filled in.
     pub key: ResourceKey,
-    /// The object as it is applied.
-    pub object: Arc<Value>,
+    /// The object as it is rendered.
+    pub rendered: Arc<Value>,
+    /// Makes the object as it is applied, which differs from the rendered one in namespace, tracking and the note of what was applied.
+    pub applied: Make,
     /// Instance name of the Application that applies it.
     pub instance: Option<Arc<str>>,
+}
+
+impl AssumedObject {
+    /// An object that is applied just as it is rendered.
+    pub fn as_is(key: ResourceKey, cluster: Arc<str>, object: Arc<Value>, instance: Option<Arc<str>>) -> Self {
+        let rendered = Arc::clone(&object);
+        Self { cluster, key, rendered, applied: Arc::new(move || Value::clone(&object)), instance }
+    }
 }
 
 impl LiveState {
@@ -90,7 +100,7 @@ impl LiveState {
 fn live_objects(objects: impl IntoIterator<Item = AssumedObject>) -> Vec<LiveObject> {
     let mut interner = Interner::default();
     let live = objects.into_iter().map(|assumed| {
-        let peek = Peek::value(&assumed.object);
+        let peek = Peek::value(&assumed.rendered);
         LiveObject {
             version: interner.get(split_api_version(&peek.api_version).1),
             uid: None,
@@ -98,7 +108,7 @@ fn live_objects(objects: impl IntoIterator<Item = AssumedObject>) -> Vec<LiveObj
             key: assumed.key,
             cluster: assumed.cluster,
             tracking: assumed.instance,
-            body: Body::Shared(assumed.object.clone()),
+            body: Body::Made { make: assumed.applied, made: OnceLock::new() },
         }
     });
     live.collect()
@@ -157,6 +167,7 @@ pub(super) fn assemble(mut parts: Parts) -> LiveState {
 fn peek(body: &Body) -> Result<Peek<'_>, String> {
     match body {
         Body::Shared(value) => Ok(Peek::value(value)),
+        Body::Made { make, made } => Ok(Peek::value(made.get_or_init(|| make()))),
         Body::Text { arena, range, .. } => Peek::text(arena.get(range.clone()).unwrap_or_default())
             .map_err(|error| format!("an object cannot be read: {}", without_position(&error))),
     }

@@ -39,7 +39,12 @@ pub(super) enum Body {
     Text { arena: Arc<Vec<u8>>, range: Range<usize>, parsed: OnceLock<Value> },
     /// An object that somebody else holds as well.
     Shared(Arc<Value>),
+    /// An object that is made when it is first looked at.
+    Made { make: Make, made: OnceLock<Value> },
 }
+
+/// Makes an object.
+pub type Make = Arc<dyn Fn() -> Value + Send + Sync>;
 
 impl Body {
     /// A body from a part of a shared text.
@@ -51,6 +56,7 @@ impl Body {
     pub(super) fn glance(&self) -> Cow<'_, Value> {
         match self {
             Self::Shared(value) => Cow::Borrowed(value),
+            Self::Made { make, made } => Cow::Borrowed(made.get_or_init(|| make())),
             Self::Text { arena, range, parsed } => {
                 parsed.get().map_or_else(|| Cow::Owned(parse(arena.get(range.clone()).unwrap_or_default())), Cow::Borrowed)
             }
@@ -62,6 +68,7 @@ impl Body {
         match self {
             Self::Text { arena, range, .. } => Self::text(arena.clone(), range.clone()),
             Self::Shared(value) => Self::Shared(value.clone()),
+            Self::Made { make, .. } => Self::Made { make: Arc::clone(make), made: OnceLock::new() },
         }
     }
 }
@@ -81,6 +88,7 @@ impl LiveObject {
     pub fn object(&self) -> &Value {
         match &self.body {
             Body::Shared(value) => value,
+            Body::Made { make, made } => made.get_or_init(|| make()),
             Body::Text { arena, range, parsed } => parsed.get_or_init(|| parse(arena.get(range.clone()).unwrap_or_default())),
         }
     }

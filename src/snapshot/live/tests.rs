@@ -244,11 +244,9 @@ fn of_the_same_object_read_twice_the_last_counts() {
 
 #[test]
 fn assumed_state_takes_identity_and_tracking_from_the_caller() {
-    let assumed = |instance: &str, object: Value| AssumedObject {
-        cluster: HERE.into(),
-        key: ResourceKey::of(&object).unwrap().in_namespace("shop"),
-        object: Arc::new(object),
-        instance: Some(instance.into()),
+    let assumed = |instance: &str, object: Value| {
+        let key = ResourceKey::of(&object).unwrap().in_namespace("shop");
+        AssumedObject::as_is(key, HERE.into(), Arc::new(object), Some(instance.into()))
     };
     let state = LiveState::assumed([
         assumed("a", object("v1", "ConfigMap", "", "cm")),
