@@ -14,6 +14,7 @@ mod run;
 mod settings;
 mod unstable;
 
+use std::path::Path;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -96,6 +97,10 @@ impl Tool for HelmTool {
         self.plan.is_ok().then(|| self.parameters.clone())
     }
 
+    fn programs<'r>(&self, request: &Request<'r>) -> Vec<(&'r Path, &'static [&'static str])> {
+        request.workshop.programs.helm().map(|path| (path, &["version"] as &[&str])).into_iter().collect()
+    }
+
     fn render(&self, request: &Request<'_>) -> Result<Rendered, Stop> {
         let plan = self.plan.as_ref().map_err(Stop::clone)?;
         let bench = Bench::new(request, &self.inputs, plan)?;
@@ -103,6 +108,7 @@ impl Tool for HelmTool {
         let (text, built) = bench.template()?;
         let mut rendered = read(request, plan, &text)?;
         rendered.unstable = unstable_fields(&bench, built.as_ref(), &text, started);
+        rendered.is_transient |= !rendered.unstable.is_empty();
         Ok(rendered)
     }
 }
@@ -139,7 +145,7 @@ impl Plan {
         let values: Vec<String> = self.settings.parameters.iter().map(|parameter| environment.substitute(&parameter.value)).collect();
         let identity = (&request.identity.name, &request.identity.destination_namespace);
         let files = (&self.value_files, &self.file_parameters, elsewhere);
-        format!("helm {:?}", (request.workshop.programs.helm().ok(), identity, &self.settings, values, files, request.capabilities))
+        format!("helm {:?}", (identity, &self.settings, values, files, request.capabilities))
     }
 
     /// The files of every reference whose tree is not the source's own.

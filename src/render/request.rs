@@ -46,9 +46,13 @@ impl Workshop {
     pub fn new(settings: Settings) -> Self {
         Self {
             parser: Parser::new(SKIP_FILE_RENDERING, GROUP, Kept::default()),
+            imports: Imports::default(),
             scratch: Scratch::default(),
             programs: Programs::default(),
+            versions: Versions::default(),
+            plugins: BTreeMap::new(),
             limits: Limits::default(),
+            cache: None,
             offline: true,
             settings,
             settings_known: false,

@@ -103,6 +103,7 @@ pub(super) fn decode(key: &Key, bytes: &[u8], side: Side) -> Option<Rendered> {
         warnings: entry.warnings,
         assumptions: entry.assumptions,
         is_transient: false,
+        unstable: Vec::new(),
     })
 }
 

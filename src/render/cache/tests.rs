@@ -32,6 +32,7 @@ fn rendered(object: Value) -> Rendered {
         warnings: vec!["a warning".into()],
         assumptions: vec!["an assumption".into()],
         is_transient: false,
+        unstable: Vec::new(),
     }
 }
 
