@@ -7,6 +7,7 @@ mod applications;
 mod configuration;
 mod judging;
 mod locate;
+mod mask;
 mod options;
 mod planning;
 mod reach;
@@ -103,7 +104,9 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         None => planning::assumed(&discovered, &sources),
         Some(live) => stand_in::complete(live, &discovered, &sources, options.all),
     };
+    revisions.base.nothing_missing()?;
     let mut planned = planning::plan(&discovered, &sources, &live, options, &wanted);
+    revisions.base.nothing_missing()?;
     stand_in::mark(&mut planned, &live);
     let mut outcome = Outcome {
         base: revisions.base_name.clone(),

@@ -27,7 +27,7 @@ mod worktree;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use change::{Change, ChangeSet, PathChange};
 pub use error::RepoError;
@@ -45,6 +45,8 @@ pub use url::{RepoUrl, without_password};
 #[derive(Debug, Clone)]
 pub struct Repository {
     shared: Arc<gix::ThreadSafeRepository>,
+    /// The first object that was asked for and is not here: what it would hold, whether the clone is partial, what to do.
+    missing: Arc<OnceLock<(String, bool, String)>>,
 }
 
 impl Repository {
@@ -75,7 +77,7 @@ impl Repository {
             let owned = repo.workdir().unwrap_or_else(|| repo.git_dir());
             return Err(RepoError::dubious_ownership(&std::fs::canonicalize(owned).unwrap_or_else(|_| owned.to_owned())));
         }
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self { shared: Arc::new(shared), missing: Arc::default() })
     }
 
     /// The root of the working tree. `None` for a bare repository.

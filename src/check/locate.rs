@@ -1,13 +1,13 @@
 //! Turns the places of findings into lines, and keeps the texts that they point into.
 //!
-//! Takes findings with symbolic places; fills in their locations.
+//! Takes findings with symbolic places; fills in their locations. The texts that are kept show no value of a Secret.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::Outcome;
 use super::revisions::Revisions;
+use super::{Outcome, mask};
 use crate::finding::{Finding, Location, Place, Suppression};
 use crate::manifest::reader;
 use crate::manifest::span::{self, line_column, locate_nearest};
@@ -32,7 +32,7 @@ pub(super) fn locate(outcome: &mut Outcome, revisions: &Revisions) {
             finding.suppressed = commented(finding, &texts, revisions);
         }
     }
-    outcome.texts = texts;
+    outcome.texts = texts.into_iter().map(|(file, text)| (file, mask::mask(&text).into())).collect();
 }
 
 fn text_of(origin: &Origin, texts: &mut Texts, revisions: &Revisions) -> Option<Arc<str>> {

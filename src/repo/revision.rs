@@ -107,6 +107,7 @@ impl Repository {
     pub(super) fn missing_or_git(&self, repo: &gix::Repository, what: String, source: gix::Error) -> RepoError {
         if source.is_not_found() {
             let (partial, remedy) = remedy::missing_object(repo);
+            self.missing.get_or_init(|| (what.clone(), partial, remedy.clone()));
             RepoError::MissingObject { what, partial, remedy }
         } else {
             RepoError::git(format!("reading {what}"), source)

@@ -220,6 +220,17 @@ impl Tree {
         Ok(header.size())
     }
 
+    /// Whether everything that anybody has asked the repository for was there. What lacks a file is no basis for a verdict.
+    ///
+    /// # Errors
+    /// The first object that was missing, with the command that fetches it.
+    pub fn nothing_missing(&self) -> Result<(), RepoError> {
+        let missing = |(what, partial, remedy): &(String, bool, String)| {
+            Err(RepoError::MissingObject { what: what.clone(), partial: *partial, remedy: remedy.clone() })
+        };
+        self.inner.repository.missing.get().map_or(Ok(()), missing)
+    }
+
     pub(super) fn repository(&self) -> &Repository {
         &self.inner.repository
     }
