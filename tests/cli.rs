@@ -295,3 +295,21 @@ fn a_broken_file_with_an_application_is_named_and_the_others_are_judged() {
     assert!(text.contains("prune-persistent-data"), "{text}");
     assert!(text.contains("Argo CD objects in clusters/prod/other.yaml:"), "{text}");
 }
+
+#[test]
+fn a_file_that_the_clone_lacks_ends_the_job_with_the_command_that_fetches_it() {
+    let (repository, live) = scenario("pvc-removed-unprotected");
+    let output = std::process::Command::new("git").args(["ls-tree", "-r", "main"]).current_dir(repository.path()).output().unwrap();
+    let listing = String::from_utf8(output.stdout).unwrap();
+    let line = listing.lines().find(|line| line.contains("persistentvolumeclaim")).unwrap();
+    let id = line.split_whitespace().nth(2).unwrap();
+    fs::remove_file(repository.path().join(".git/objects").join(&id[..2]).join(&id[2..])).unwrap();
+    let output = presync(repository.path())
+        .args(["check", "--base", "main", "--head", "change", "--repo-url", support::REPOSITORY_URL, "--snapshot"])
+        .arg(&live)
+        .output()
+        .unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("is not in the repository's object database") && error.contains("git "), "{error}");
+}

@@ -14,8 +14,8 @@ mod run;
 mod settings;
 mod unstable;
 
-use std::path::Path;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
