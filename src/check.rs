@@ -130,7 +130,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     outcome.plans = planned.plans;
     outcome.inventory = discovered.inventory;
     locate::locate(&mut outcome, &revisions);
-    free_aside((sources.into_remains(), discovered.inventory, discovered.effective, live));
+    free_aside((sources.into_remains(), discovered.effective, live));
     Ok(outcome)
 }
 
