@@ -7,6 +7,7 @@ pub mod applicationset;
 pub mod cron;
 pub mod filter;
 pub mod generate_paths;
+pub(crate) mod go;
 pub mod hook;
 pub mod names;
 pub mod options;

@@ -4,6 +4,7 @@
 
 pub mod base64;
 pub mod key;
+pub mod label;
 mod metadata;
 pub mod origin;
 pub mod pointer;

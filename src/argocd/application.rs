@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
+use super::go::{self, null_default};
 use super::names::{GROUP, RESOURCES_FINALIZER, SKIP_RECONCILE};
 use super::options::SyncOptions;
 use super::version::Version;
@@ -257,10 +258,6 @@ pub struct Automated {
     pub allow_empty: bool,
 }
 
-fn null_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
-}
-
 fn options<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SyncOptions, D::Error> {
     Ok(SyncOptions(Option::deserialize(deserializer)?.unwrap_or_default()))
 }
@@ -353,22 +350,11 @@ impl Source {
     ///
     /// Source: Argo CD `util/argo/argo.go:NormalizeSource`.
     pub fn normalised(mut self) -> Self {
-        let says_something = |fields: &Map<String, Value>| !fields.values().all(is_zero_value);
+        let says_something = |fields: &Map<String, Value>| !fields.values().all(go::is_zero);
         self.helm = self.helm.filter(says_something);
         self.kustomize = self.kustomize.filter(says_something);
         self.directory = self.directory.filter(|directory| !directory.is_zero());
         self
-    }
-}
-
-fn is_zero_value(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(on) => !on,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
     }
 }
 

@@ -5,11 +5,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::application::AppId;
+use super::go::null_default;
 use super::names::GROUP;
+use super::selector::LabelSelector;
 use crate::manifest::{key, metadata_str};
 
 /// An ApplicationSet object whose spec has the right shape.
@@ -272,40 +274,6 @@ pub struct MergeGenerator {
     pub template: Template,
 }
 
-/// A label selector.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct LabelSelector {
-    /// Labels and their values.
-    #[serde(deserialize_with = "null_default")]
-    pub match_labels: BTreeMap<String, String>,
-    /// Expressions.
-    #[serde(deserialize_with = "null_default")]
-    pub match_expressions: Vec<MatchExpression>,
-}
-
-impl LabelSelector {
-    /// Whether it asks for nothing.
-    pub fn is_empty(&self) -> bool {
-        self.match_labels.is_empty() && self.match_expressions.is_empty()
-    }
-}
-
-/// One expression of a label selector.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MatchExpression {
-    /// The label.
-    #[serde(deserialize_with = "null_default")]
-    pub key: String,
-    /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
-    #[serde(deserialize_with = "null_default")]
-    pub operator: String,
-    /// The values.
-    #[serde(deserialize_with = "null_default")]
-    pub values: Vec<String>,
-}
-
 /// `spec.syncPolicy` of a set.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -388,10 +356,6 @@ impl ApplicationsSync {
         let overridable = overridable.unwrap_or(controller.is_none());
         if overridable { set.and_then(Self::parse).unwrap_or(default) } else { default }
     }
-}
-
-fn null_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 /// Why an object is no usable ApplicationSet.

@@ -141,8 +141,8 @@ impl Project {
             for entry in global.iter().filter(|entry| entry.project_name != *name) {
                 // What follows an invalid selector, or the name of no project, is not looked at any more.
                 match (entry.label_selector.selects(&project.labels), projects.get(&entry.project_name)) {
-                    (Some(false), _) => {}
-                    (Some(true), Some(global)) => project.take_over(global),
+                    (Ok(false), _) => {}
+                    (Ok(true), Some(global)) => project.take_over(global),
                     _ => break,
                 }
             }

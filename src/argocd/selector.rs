@@ -2,48 +2,68 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+
+use super::go::null_default;
 
 /// A label selector; an empty one selects everything.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct LabelSelector {
-    match_labels: Option<BTreeMap<String, String>>,
-    match_expressions: Option<Vec<Requirement>>,
+    /// Labels and their values.
+    #[serde(deserialize_with = "null_default")]
+    pub match_labels: BTreeMap<String, String>,
+    /// Expressions.
+    #[serde(deserialize_with = "null_default")]
+    pub match_expressions: Vec<MatchExpression>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+/// One expression of a label selector.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-struct Requirement {
-    key: String,
-    operator: String,
-    values: Option<Vec<String>>,
+pub struct MatchExpression {
+    /// The label.
+    #[serde(deserialize_with = "null_default")]
+    pub key: String,
+    /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
+    #[serde(deserialize_with = "null_default")]
+    pub operator: String,
+    /// The values.
+    #[serde(deserialize_with = "null_default")]
+    pub values: Vec<String>,
 }
 
 impl LabelSelector {
-    /// Whether the labels are selected; `None` where the selector is invalid.
+    /// Whether it asks for nothing.
+    pub fn is_empty(&self) -> bool {
+        self.match_labels.is_empty() && self.match_expressions.is_empty()
+    }
+
+    /// Whether the labels are selected.
+    ///
+    /// # Errors
+    /// Where an expression is not valid, whatever the labels.
     ///
     /// Source: Kubernetes `apimachinery/pkg/apis/meta/v1/helpers.go:LabelSelectorAsSelector`.
-    pub fn selects(&self, labels: &BTreeMap<String, String>) -> Option<bool> {
-        let plain = self.match_labels.iter().flatten().all(|(key, value)| labels.get(key) == Some(value));
-        let mut selected = plain;
-        for requirement in self.match_expressions.iter().flatten() {
-            selected &= requirement.holds(labels)?;
+    pub fn selects(&self, labels: &BTreeMap<String, String>) -> Result<bool, String> {
+        let mut selected = self.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value));
+        for expression in &self.match_expressions {
+            selected &= expression.holds(labels.get(&expression.key))?;
         }
-        Some(selected)
+        Ok(selected)
     }
 }
 
-impl Requirement {
-    fn holds(&self, labels: &BTreeMap<String, String>) -> Option<bool> {
-        let values = self.values.as_deref().unwrap_or_default();
-        let label = labels.get(&self.key);
-        match (&*self.operator, values.is_empty()) {
-            ("In", false) => Some(label.is_some_and(|label| values.contains(label))),
-            ("NotIn", false) => Some(label.is_none_or(|label| !values.contains(label))),
-            ("Exists", true) => Some(label.is_some()),
-            ("DoesNotExist", true) => Some(label.is_none()),
-            _ => None,
+impl MatchExpression {
+    fn holds(&self, label: Option<&String>) -> Result<bool, String> {
+        match (self.operator.as_str(), self.values.is_empty()) {
+            ("In", false) => Ok(label.is_some_and(|label| self.values.contains(label))),
+            ("NotIn", false) => Ok(label.is_none_or(|label| !self.values.contains(label))),
+            ("Exists", true) => Ok(label.is_some()),
+            ("DoesNotExist", true) => Ok(label.is_none()),
+            (operator @ ("In" | "NotIn"), true) => Err(format!("the selector's operator {operator} needs values")),
+            (operator @ ("Exists" | "DoesNotExist"), false) => Err(format!("the selector's operator {operator} takes no values")),
+            (other, _) => Err(format!("{other:?} is not a valid label selector operator")),
         }
     }
 }
@@ -56,7 +76,7 @@ mod tests {
 
     fn selects(selector: Value) -> Option<bool> {
         let labels = [("team".to_owned(), "shop".to_owned())].into();
-        LabelSelector::deserialize(selector).unwrap().selects(&labels)
+        LabelSelector::deserialize(selector).unwrap().selects(&labels).ok()
     }
 
     #[test]

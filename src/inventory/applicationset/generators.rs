@@ -15,8 +15,9 @@ use super::params::{self, Dict, Params, Value};
 use super::render::{Renderer, put_values};
 use super::{Generated, Stop, Surroundings, decisions, patch, selector, template};
 use crate::argocd::ApplicationSet;
-use crate::argocd::applicationset::{ClusterGenerator, DecisionGenerator, Generator, LabelSelector, ListGenerator, Template};
+use crate::argocd::applicationset::{ClusterGenerator, DecisionGenerator, Generator, ListGenerator, Template};
 use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER};
+use crate::argocd::selector::LabelSelector;
 
 /// Sets of parameters that one set may have.
 const LIMIT: usize = 100_000;

@@ -4,66 +4,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::argocd::applicationset::LabelSelector;
+use crate::argocd::selector::LabelSelector;
+use crate::manifest::label::is_label_key;
 
 /// Whether a selector selects these labels.
 ///
 /// # Errors
 /// Where the selector is not valid.
 pub(super) fn selects(selector: &LabelSelector, labels: &BTreeMap<String, String>) -> Result<bool, String> {
-    check(selector)?;
-    let value = |key: &str| labels.get(key);
-    let labels_match = selector.match_labels.iter().all(|(key, wanted)| value(key) == Some(wanted));
-    let expressions_match = selector.match_expressions.iter().all(|expression| {
-        let found = value(&expression.key);
-        match expression.operator.as_str() {
-            "In" => found.is_some_and(|found| expression.values.contains(found)),
-            "NotIn" => found.is_none_or(|found| !expression.values.contains(found)),
-            "Exists" => found.is_some(),
-            _ => found.is_none(),
-        }
-    });
-    Ok(labels_match && expressions_match)
-}
-
-fn check(selector: &LabelSelector) -> Result<(), String> {
-    let keys = selector.match_labels.keys().chain(selector.match_expressions.iter().map(|expression| &expression.key));
-    if let Some(key) = keys.into_iter().find(|key| !is_qualified_name(key)) {
+    let mut keys = selector.match_labels.keys().chain(selector.match_expressions.iter().map(|expression| &expression.key));
+    if let Some(key) = keys.find(|key| !is_label_key(key)) {
         return Err(format!("the selector's key {key:?} is no valid label name"));
     }
-    for expression in &selector.match_expressions {
-        match (expression.operator.as_str(), expression.values.is_empty()) {
-            ("In" | "NotIn", false) | ("Exists" | "DoesNotExist", true) => {}
-            ("In" | "NotIn", true) => return Err(format!("the selector's operator {} needs values", expression.operator)),
-            ("Exists" | "DoesNotExist", false) => return Err(format!("the selector's operator {} takes no values", expression.operator)),
-            (other, _) => return Err(format!("{other:?} is not a valid label selector operator")),
-        }
-    }
-    Ok(())
-}
-
-/// Source: Kubernetes `apimachinery/pkg/util/validation/validation.go:IsQualifiedName`.
-fn is_qualified_name(key: &str) -> bool {
-    let name = match key.split_once('/') {
-        Some((prefix, name)) if is_subdomain(prefix) => name,
-        Some(_) => return false,
-        None => key,
-    };
-    let ends = |letter: u8| letter.is_ascii_alphanumeric();
-    let inside = |letter: u8| letter.is_ascii_alphanumeric() || matches!(letter, b'-' | b'_' | b'.');
-    let bytes = name.as_bytes();
-    bytes.len() <= 63
-        && bytes.first().copied().is_some_and(ends)
-        && bytes.last().copied().is_some_and(ends)
-        && bytes.iter().copied().all(inside)
-}
-
-fn is_subdomain(prefix: &str) -> bool {
-    let part_fits = |part: &str| {
-        let inside = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'-';
-        !part.is_empty() && !part.starts_with('-') && !part.ends_with('-') && part.bytes().all(inside)
-    };
-    prefix.len() <= 253 && prefix.split('.').all(part_fits)
+    selector.selects(labels)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::argocd::applicationset::{Template, TemplateMetadata};
+use crate::argocd::go;
 use crate::argocd::names::{GROUP, RESOURCES_FINALIZER};
 
 /// A generator's template with what it leaves empty from the set's.
@@ -40,19 +41,8 @@ fn filled(mine: &Value, theirs: &Value, field: &str) -> Value {
             }
             Value::Object(both)
         }
-        _ if is_empty(mine) => theirs.clone(),
+        _ if go::is_zero(mine) => theirs.clone(),
         _ => mine.clone(),
-    }
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(on) => !on,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
     }
 }
 

@@ -6,6 +6,7 @@ mod kinds;
 
 use serde_json::{Map, Value, json};
 
+use crate::argocd::go::is_zero;
 use crate::plan::schema::{Node, Shape};
 
 /// Nesting limit.
@@ -62,17 +63,6 @@ fn leave_retain_keys(node: Node<'_>, object: &mut Value) {
     let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) else { return };
     if own.name == "apps/v1.DeploymentSpec" && !spec.contains_key("strategy") {
         spec.insert("strategy".to_owned(), json!({"$retainKeys": ["rollingUpdate", "type"]}));
-    }
-}
-
-fn is_zero(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Bool(flag) => !flag,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty(),
     }
 }
 

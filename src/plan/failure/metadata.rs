@@ -6,11 +6,7 @@ use serde_json::Value;
 
 use super::subject::{Subject, join, shown, text};
 use super::{Certainty, FailureKind, Problem};
-
-/// Length of a label's value and of the name part of its key (apimachinery `validation.LabelValueMaxLength`, `qualifiedNameMaxLength`).
-const LABEL: usize = 63;
-/// Length of a DNS subdomain.
-const SUBDOMAIN: usize = 253;
+use crate::manifest::label::{MAX_LABEL, MAX_SUBDOMAIN, is_dns_label, is_label_key, is_qualified};
 
 /// A name or label of the object, or a label of its Pods, that is not spelt as it must be.
 pub(super) fn problem(subject: &Subject<'_>, object: &Value) -> Option<Problem> {
@@ -33,7 +29,7 @@ fn name(subject: &Subject<'_>, object: &Value) -> Option<Problem> {
         return None;
     }
     let is_label = matches!((subject.group, subject.kind), ("", "Service" | "Namespace"));
-    let limit = if is_label { LABEL } else { SUBDOMAIN };
+    let limit = if is_label { MAX_LABEL } else { MAX_SUBDOMAIN };
     let fits = name.len() <= limit && name.split('.').all(is_dns_label) && !(is_label && name.contains('.'));
     (!fits && generated.is_empty()).then(|| {
         let what = if is_label { "no dots" } else { "dots" };
@@ -42,12 +38,6 @@ fn name(subject: &Subject<'_>, object: &Value) -> Option<Problem> {
         );
         invalid("/metadata/name".to_owned(), reason)
     })
-}
-
-fn is_dns_label(part: &str) -> bool {
-    let ends = |character: Option<char>| character.is_some_and(|character| character.is_ascii_lowercase() || character.is_ascii_digit());
-    let inner = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit() || character == '-';
-    ends(part.chars().next()) && ends(part.chars().next_back()) && part.chars().all(inner)
 }
 
 fn labels(subject: &Subject<'_>, object: &Value, place: &str) -> Option<Problem> {
@@ -59,8 +49,8 @@ fn labels(subject: &Subject<'_>, object: &Value, place: &str) -> Option<Problem>
             return Some(invalid(pointer, format!("{field} of {subject} is no valid label key")));
         }
         let value = value.as_str()?;
-        let why = if value.len() > LABEL {
-            format!("{} characters, and a label has at most {LABEL}", value.chars().count())
+        let why = if value.len() > MAX_LABEL {
+            format!("{} characters, and a label has at most {MAX_LABEL}", value.chars().count())
         } else if !value.is_empty() && !is_qualified(value) {
             "which is no valid label value".to_owned()
         } else {
@@ -68,20 +58,6 @@ fn labels(subject: &Subject<'_>, object: &Value, place: &str) -> Option<Problem>
         };
         Some(invalid(pointer, format!("{field} of {subject} is {}, {why}", shown(Some(&Value::from(value))))))
     })
-}
-
-/// `[prefix/]name`.
-fn is_label_key(key: &str) -> bool {
-    let (prefix, name) = key.split_once('/').map_or((None, key), |(prefix, name)| (Some(prefix), name));
-    let prefixed = prefix.is_none_or(|prefix| prefix.len() <= SUBDOMAIN && prefix.split('.').all(is_dns_label));
-    prefixed && name.len() <= LABEL && is_qualified(name)
-}
-
-/// Letters and digits at both ends, between them also `-`, `_` and `.`.
-fn is_qualified(text: &str) -> bool {
-    let ends = |character: Option<char>| character.is_some_and(|character| character.is_ascii_alphanumeric());
-    let inner = |character: char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_' | '.');
-    ends(text.chars().next()) && ends(text.chars().next_back()) && text.chars().all(inner)
 }
 
 #[cfg(test)]

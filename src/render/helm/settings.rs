@@ -2,9 +2,10 @@
 //!
 //! Takes the block as it stands in the Application; hands on [`HelmSettings`].
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::argocd::go::null_default;
 use crate::render::RenderError;
 
 /// `spec.source.helm`.
@@ -119,10 +120,6 @@ impl HelmSettings {
             Some(object) => Some(object.to_string()),
         }
     }
-}
-
-fn null_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 #[cfg(test)]
