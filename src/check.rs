@@ -26,7 +26,7 @@ use crate::inventory::Inventory;
 use crate::manifest::Side;
 use crate::plan::SyncPlan;
 use crate::render::Cache;
-use crate::repo::{RepoError, Repository};
+use crate::repo::RepoError;
 use crate::rules::RuleError;
 use crate::snapshot::{self, SnapshotError, SnapshotSource};
 
@@ -99,12 +99,11 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     let loaded = loaded?;
     let sources = sources::Sources::new(&revisions, options, config, loaded.as_ref(), kept);
     let discovered = applications::discover(&sources, loaded.as_ref(), options.all);
-    let unseen = Repository::discover(&options.repo).ok().and_then(|repository| seen::unseen_commits(&discovered, &sources, &repository));
+    let unseen = seen::unseen_commits(&discovered, &sources);
     let live = match loaded {
         None => planning::assumed(&discovered, &sources),
         Some(live) => stand_in::complete(live, &discovered, &sources, options.all),
     };
-    revisions.base.nothing_missing()?;
     let mut planned = planning::plan(&discovered, &sources, &live, options, &wanted);
     revisions.base.nothing_missing()?;
     stand_in::mark(&mut planned, &live);

@@ -554,17 +554,18 @@ pub(super) fn assumed(discovered: &Discovered, sources: &Sources<'_>) -> LiveSta
 pub(super) fn assumed_objects(application: &Application, touched: bool, sources: &Sources<'_>, world: &World<'_>) -> Vec<AssumedObject> {
     let Render::Done(rendered) = sources.render(application, Side::Base) else { return Vec::new() };
     let Ok(server) = world.server(&application.spec.destination) else { return Vec::new() };
-    let settings = Arc::new(world.live.settings().clone());
+    let settings = world.live.settings();
+    let tracking = Arc::new(settings.tracking.clone());
     let instance: Arc<str> = application.id.instance(&settings.namespace).into();
     let placements = application::placements(application, &rendered.manifests, world, &server);
     let applied = placements.into_iter().filter(|(manifest, _)| !hook::is_hook(&manifest.object) && !hook::is_skipped(&manifest.object));
     applied
         .map(|(manifest, placement)| {
             let tracked = !placement.key.is("apiextensions.k8s.io", "CustomResourceDefinition");
-            let (settings, named, key) = (Arc::clone(&settings), Arc::clone(&instance), placement.key.clone());
-            let rendered = Arc::clone(&manifest.object);
+            let (tracking, named, key) = (Arc::clone(&tracking), Arc::clone(&instance), placement.key.clone());
+            let (rendered, source) = (Arc::clone(&manifest.object), Arc::clone(&manifest.object));
             let applied = move || {
-                let object = placement.apply(&manifest.object, &settings, &named);
+                let object = placement.apply(&source, &tracking, &named);
                 if touched { as_applied(object) } else { object }
             };
             AssumedObject {

@@ -160,12 +160,12 @@ pub fn normalised(input: &Input<'_>, rendered: &[Arc<Manifest>], world: &World<'
 }
 
 /// Where the targets of an Application go, without the objects as they are applied.
-pub fn placements(
+pub fn placements<'m>(
     application: &Application,
-    rendered: &[Arc<Manifest>],
+    rendered: &'m [Arc<Manifest>],
     world: &World<'_>,
     server: &str,
-) -> Vec<(Arc<Manifest>, Placement)> {
+) -> Vec<(&'m Arc<Manifest>, Placement)> {
     in_frame(application, world, server, |frame| targets::placements(rendered, frame))
 }
 

@@ -2,13 +2,14 @@
 //!
 //! Takes rendered manifests; hands on [`Targets`].
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::change::Condition;
 use crate::argocd::Settings;
+use crate::argocd::tracking::Tracking;
 use crate::manifest::{Manifest, ResourceKey, metadata_str};
 use crate::snapshot::Scope;
 
@@ -47,59 +48,75 @@ pub struct Targets {
 ///
 /// Source: Argo CD `reposerver/repository/repository.go:GenerateManifests` (tracking) and `controller/state.go:NormalizeTargetObjects`.
 pub fn normalise(rendered: &[Arc<Manifest>], frame: &Frame<'_>) -> Targets {
-    let placements: Vec<Placement> = rendered.iter().map(|manifest| Placement::new(manifest, frame)).collect();
     let placed = |manifest: &Manifest, placement: &Placement| {
-        let object = Arc::new(placement.apply(&manifest.object, frame.settings, frame.instance));
+        let object = Arc::new(placement.apply(&manifest.object, &frame.settings.tracking, frame.instance));
         Arc::new(Manifest { key: placement.key.clone(), object, origin: manifest.origin.clone() })
     };
     let mut targets = Targets::default();
-    let homeless = rendered.iter().zip(&placements).find(|(_, placement)| {
-        placement.key.namespace.is_empty() && (frame.scope)(&placement.key.group, &placement.key.kind) != Some(Scope::Cluster)
-    });
-    targets.without_namespace = homeless.map(|(manifest, placement)| placed(manifest, placement));
-    let mut counts: HashMap<&ResourceKey, usize> = HashMap::with_capacity(rendered.len());
-    for (_, placement) in named(rendered, &placements) {
-        *counts.entry(&placement.key).or_default() += 1;
-    }
-    for index in surviving(rendered, &placements) {
-        let (Some(manifest), Some(placement)) = (rendered.get(index), placements.get(index)) else { continue };
+    for Placed { manifest, placement, copies, is_last } in place(rendered, frame) {
+        let key = &placement.key;
+        if targets.without_namespace.is_none() && key.namespace.is_empty() && (frame.scope)(&key.group, &key.kind) != Some(Scope::Cluster) {
+            targets.without_namespace = Some(placed(manifest, &placement));
+        }
+        if !is_last {
+            continue;
+        }
         let mut remark = |kind, message| {
-            targets.conditions.push(Condition { kind, message, key: Some(placement.key.clone()), origin: Some(manifest.origin.clone()) });
+            targets.conditions.push(Condition { kind, message, key: Some(key.clone()), origin: Some(manifest.origin.clone()) });
         };
-        if let Some(count) = counts.get(&placement.key).filter(|count| **count > 1) {
-            let message = format!("{} appears {count} times among the Application's resources; the last one counts", placement.key.named());
+        if copies > 1 {
+            let message = format!("{} appears {copies} times among the Application's resources; the last one counts", key.named());
             remark("RepeatedResourceWarning", message);
         }
-        if frame.excludes(&placement.key) {
-            let message = format!("{} is excluded in Argo CD's settings and is never applied", placement.key.named());
+        if frame.excludes(key) {
+            let message = format!("{} is excluded in Argo CD's settings and is never applied", key.named());
             remark("ExcludedResourceWarning", message);
             continue;
         }
-        targets.manifests.push(placed(manifest, placement));
+        targets.manifests.push(placed(manifest, &placement));
     }
     targets
 }
 
 /// Where the targets of one Application go, without the objects as they are applied: [`Placement::apply`] makes them.
-pub fn placements(rendered: &[Arc<Manifest>], frame: &Frame<'_>) -> Vec<(Arc<Manifest>, Placement)> {
+pub fn placements<'m>(rendered: &'m [Arc<Manifest>], frame: &Frame<'_>) -> Vec<(&'m Arc<Manifest>, Placement)> {
+    let applied = place(rendered, frame).into_iter().filter(|one| one.is_last && !frame.excludes(&one.placement.key));
+    applied.map(|one| (one.manifest, one.placement)).collect()
+}
+
+/// A rendered object with its place and its copies.
+struct Placed<'m> {
+    manifest: &'m Arc<Manifest>,
+    placement: Placement,
+    /// How often the object is rendered.
+    copies: usize,
+    /// Whether it is the last of them, which counts.
+    is_last: bool,
+}
+
+/// Objects that have only a `generateName` are never copies of each other.
+fn place<'m>(rendered: &'m [Arc<Manifest>], frame: &Frame<'_>) -> Vec<Placed<'m>> {
     let placements: Vec<Placement> = rendered.iter().map(|manifest| Placement::new(manifest, frame)).collect();
-    let keep: HashSet<usize> = surviving(rendered, &placements).into_iter().collect();
-    let kept = rendered.iter().cloned().zip(placements).enumerate().filter(|(index, _)| keep.contains(index));
-    kept.map(|(_, pair)| pair).filter(|(_, placement)| !frame.excludes(&placement.key)).collect()
+    let mut copies: HashMap<&ResourceKey, (usize, usize)> = HashMap::with_capacity(rendered.len());
+    for (index, (manifest, placement)) in rendered.iter().zip(&placements).enumerate() {
+        if is_named(manifest) {
+            let (count, last) = copies.entry(&placement.key).or_default();
+            (*count, *last) = (*count + 1, index);
+        }
+    }
+    let counted: Vec<(usize, bool)> = (0..)
+        .zip(rendered.iter().zip(&placements))
+        .map(|(index, (manifest, placement))| {
+            let (count, last) = copies.get(&placement.key).copied().unwrap_or_default();
+            (count, !is_named(manifest) || last == index)
+        })
+        .collect();
+    let placed = rendered.iter().zip(placements).zip(counted);
+    placed.map(|((manifest, placement), (copies, is_last))| Placed { manifest, placement, copies, is_last }).collect()
 }
 
-/// Manifests that have a name; those with a `generateName` alone are never the same object.
-fn named<'a>(rendered: &'a [Arc<Manifest>], placements: &'a [Placement]) -> impl Iterator<Item = (usize, &'a Placement)> {
-    let named =
-        |(_, (manifest, _)): &(usize, (&Arc<Manifest>, &Placement))| !metadata_str(&manifest.object, "name").unwrap_or_default().is_empty();
-    rendered.iter().zip(placements).enumerate().filter(named).map(|(index, (_, placement))| (index, placement))
-}
-
-/// The places of those that are no earlier copy of another one, in order.
-fn surviving(rendered: &[Arc<Manifest>], placements: &[Placement]) -> Vec<usize> {
-    let mut last: HashMap<&ResourceKey, usize> = HashMap::with_capacity(rendered.len());
-    let earlier: HashSet<usize> = named(rendered, placements).filter_map(|(index, placement)| last.insert(&placement.key, index)).collect();
-    (0..rendered.len()).filter(|index| !earlier.contains(index)).collect()
+fn is_named(manifest: &Manifest) -> bool {
+    !metadata_str(&manifest.object, "name").unwrap_or_default().is_empty()
 }
 
 /// What becomes of one rendered object at its destination.
@@ -131,7 +148,7 @@ impl Placement {
     }
 
     /// The object as it is applied.
-    pub fn apply(&self, rendered: &Value, settings: &Settings, instance: &str) -> Value {
+    pub fn apply(&self, rendered: &Value, tracking: &Tracking, instance: &str) -> Value {
         let mut object = rendered.clone();
         if let (Some(namespace), Some(metadata)) = (&self.namespace, object.get_mut("metadata").and_then(Value::as_object_mut)) {
             if namespace.is_empty() {
@@ -141,7 +158,7 @@ impl Placement {
             }
         }
         if let Some(namespace) = &self.tracked_in {
-            settings.tracking.mark(&mut object, instance, &self.key, namespace);
+            tracking.mark(&mut object, instance, &self.key, namespace);
         }
         object
     }
