@@ -118,6 +118,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         notes: revisions.notes.clone(),
         inventory: Inventory::default(),
     };
+    outcome.notes.extend(planning::shipped_along(&planned.plans));
     outcome.notes.extend(discovered.notes);
     if let Err(error) = sources.workshop.parser.keep() {
         outcome.notes.push(format!("what was read cannot be kept for the next run: {error}"));

@@ -3,6 +3,7 @@
 //! Takes a [`Report`]; hands on bytes.
 
 pub mod applications;
+mod dependents;
 mod diagnostic;
 mod excerpt;
 mod fields;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::hook::list;
-use super::names::{COMPARE_OPTIONS, SYNC_OPTIONS};
+use super::names::{COMPARE_OPTIONS, HELM_RESOURCE_POLICY, SYNC_OPTIONS};
 use crate::manifest::annotation;
 
 /// The sync options of an Application, or of one operation: entries are compared as they stand, unknown ones are ignored.
@@ -34,6 +34,13 @@ pub fn object_has(object: &Value, option: &str) -> bool {
 /// Source: Argo CD `gitops-engine/pkg/sync/resource/annotations.go:GetAnnotationOptionValue`.
 pub fn object_value<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
     list(annotation(object, SYNC_OPTIONS)).find_map(|one| one.strip_prefix(key)?.strip_prefix('='))
+}
+
+/// Whether Helm's resource policy keeps an object when its Application is deleted.
+///
+/// Source: Argo CD `controller/appcontroller.go:shouldBeDeleted`.
+pub fn is_kept_by_helm(object: &Value) -> bool {
+    list(annotation(object, HELM_RESOURCE_POLICY)).any(|one| one == "keep")
 }
 
 /// Whether an object's `compare-options` annotation holds exactly this option.

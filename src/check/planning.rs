@@ -2,29 +2,40 @@
 //!
 //! Takes what was discovered and live state; hands on [`Planned`].
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+mod assumed;
+mod candidate;
+mod comparison;
+mod failures;
+mod gone;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde_json::Value;
 
+use self::candidate::{Candidate, SideRender, candidates, custom_definitions, is_affected, previous_server};
+use self::comparison::{Worlds, compare, compare_unchanged};
+use self::failures::{duplicate_keys, failure, unstable_objects};
+use self::gone::Ground;
 use super::applications::Discovered;
 use super::options::{ApplicationFilter, Options};
 use super::reach;
-use super::sets;
 use super::sources::{Render, Sources};
-use crate::argocd::names::{GROUP, LAST_APPLIED};
-use crate::argocd::{AppId, Application, Project, hook};
+use crate::argocd::names::GROUP;
+use crate::argocd::{AppId, Application, Project};
 use crate::finding::Unjudged;
 use crate::inventory::Entry;
-use crate::manifest::{Manifest, Origin, ResourceKey, Side};
+use crate::manifest::{Manifest, ResourceKey, Side};
 use crate::plan::application::{self, Input};
 use crate::plan::attempt::Revision;
 use crate::plan::change::NOT_JUDGED;
-use crate::plan::{Action, AppChange, Change, Dependent, SyncMode, SyncPlan, World, deletion, dependents};
-use crate::render::{RenderError, Rendered};
-use crate::rules::{DuplicateKey, FailurePlace, RenderFailure, UnstableObject};
-use crate::snapshot::{AssumedObject, LiveState, Scope};
+use crate::plan::{AppChange, SyncMode, SyncPlan, World};
+use crate::rules::{DuplicateKey, RenderFailure, UnstableObject};
+use crate::snapshot::LiveState;
+
+pub(super) use assumed::{assumed, assumed_objects};
+pub(super) use comparison::shipped_along;
 
 /// What planning found out.
 #[derive(Default)]
@@ -43,41 +54,6 @@ pub(super) struct Planned {
     pub(super) unstable: Vec<UnstableObject>,
     /// Remarks for people.
     pub(super) notes: BTreeSet<String>,
-}
-
-/// One Application with what both sides render.
-struct Candidate<'a> {
-    entry: &'a Entry,
-    /// The change touches something that it reads.
-    touched: bool,
-    /// The revision that it follows instead, where the change touches only files that it would read otherwise.
-    untracked: Option<String>,
-    /// Changed files that it reads, where Argo CD will not look because of them.
-    unnoticed: Vec<Arc<str>>,
-    base: Option<SideRender>,
-    head: Option<SideRender>,
-}
-
-/// An Application and its render at one side.
-struct SideRender {
-    application: Arc<Application>,
-    render: Render,
-}
-
-impl SideRender {
-    fn manifests(&self) -> &[Arc<Manifest>] {
-        match &self.render {
-            Render::Done(rendered) => &rendered.manifests,
-            _ => &[],
-        }
-    }
-
-    fn rendered(&self) -> Option<&Arc<Rendered>> {
-        match &self.render {
-            Render::Done(rendered) => Some(rendered),
-            _ => None,
-        }
-    }
 }
 
 /// Plans the Applications that the change touches, or all of them.
@@ -101,9 +77,11 @@ pub(super) fn plan(
     let (head_values, base_values) = (as_values(&head_definitions), as_values(&base_definitions));
     let head = World::new(live, projects, &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
     let base = World::new(live, BTreeMap::new(), &base_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
+    let worlds = Worlds { base: &base, head: &head };
     let mut planned = Planned::default();
-    let results: Vec<One> = candidates.par_iter().map(|candidate| plan_one(candidate, &head, &base, sources, all)).collect();
+    let results: Vec<One> = candidates.par_iter().map(|candidate| plan_one(candidate, worlds, sources, all)).collect();
     let mut plans: BTreeMap<AppId, SyncPlan> = BTreeMap::new();
+    let mut before: BTreeMap<AppId, SyncPlan> = BTreeMap::new();
     for one in results {
         planned.unjudged.extend(one.unjudged);
         planned.failures.extend(one.failure);
@@ -111,14 +89,21 @@ pub(super) fn plan(
         planned.notes.extend(one.notes);
         planned.unstable.extend(one.unstable);
         planned.unrendered.extend(one.unrendered);
-        if let Some(plan) = one.plan {
-            plans.insert(plan.application.id.clone(), plan);
-        }
+        before.extend(one.base_plan.map(|plan| (plan.application.id.clone(), plan)));
+        plans.extend(one.plan.map(|plan| (plan.application.id.clone(), plan)));
     }
-    delete_closure(&mut plans, discovered, sources, &head, &base);
+    // While Applications are deleted, projects are still as they are live.
+    let ground = |side: Side| Ground { side, discovered, sources, world: &base };
+    gone::follow(&mut before, &ground(Side::Base));
+    let unknown_hooks = gone::follow(&mut plans, &ground(Side::Head));
+    let by_id: BTreeMap<&AppId, &Candidate<'_>> = candidates.iter().map(|candidate| (&candidate.entry.id, candidate)).collect();
+    for (id, plan) in plans.iter_mut().filter(|(_, plan)| plan.affected) {
+        compare(plan, before.get(id), by_id.get(id).copied(), worlds, &planned.unstable);
+    }
     let goes = |id: &AppId| plans.get(id).is_some_and(|plan| plan.sync.mode == SyncMode::Deleted);
     planned.failures.retain(|failure| !goes(&app_id(&failure.application)));
     planned.unjudged.retain(|unjudged| !unjudged.application.as_deref().is_some_and(|id| goes(&app_id(id))));
+    planned.unjudged.extend(unknown_hooks);
     planned.plans = plans.into_values().filter(|plan| wanted.takes(&plan.application.id)).collect();
     let shown = |application: &str| wanted.takes(&app_id(application));
     planned.unrendered.retain(|plan| wanted.takes(&plan.application.id));
@@ -138,60 +123,12 @@ fn app_id(text: &str) -> AppId {
     AppId::new(namespace, name)
 }
 
-/// The Applications that the change may touch, rendered at both sides.
-fn candidates<'a>(discovered: &'a Discovered, sources: &Sources<'_>, all: bool) -> Vec<Candidate<'a>> {
-    let changes = &sources.revisions.changes;
-    let side = |entry: &Entry, side: Side| discovered.effective.get(&(side, entry.id.clone())).cloned();
-    let entries: Vec<&Entry> = discovered.inventory.entries.values().collect();
-    entries
-        .into_par_iter()
-        .filter_map(|entry| {
-            let (base, head) = (side(entry, Side::Base), side(entry, Side::Head));
-            let reads_changed = |application: &Option<Arc<Application>>, side: Side| {
-                application.as_ref().is_some_and(|application| sources.inputs(application, side).touched_by(changes))
-            };
-            let paths = head.as_deref().and_then(reach::generate_paths);
-            let is_covered = paths.as_ref().is_some_and(|paths| changes.touched().iter().any(|file| paths.covers(file)));
-            let touched = is_covered || reads_changed(&head, Side::Head) || reads_changed(&base, Side::Base);
-            let untracked = head.as_ref().and_then(|head| sources.untracked(head));
-            let differs = match (&base, &head) {
-                (Some(base), Some(head)) => base.object != head.object,
-                _ => true,
-            };
-            if !(all || touched || untracked.is_some() || differs || entry.definition_changes()) {
-                return None;
-            }
-            let render = |application: Option<Arc<Application>>, side: Side| {
-                application.map(|application| SideRender { render: sources.render(&application, side), application })
-            };
-            let unnoticed = match &head {
-                Some(head) if paths.is_some() && !is_covered && !differs => {
-                    sources.inputs(head, Side::Head).changed(changes).into_iter().cloned().collect()
-                }
-                _ => Vec::new(),
-            };
-            Some(Candidate { entry, touched, untracked, unnoticed, base: render(base, Side::Base), head: render(head, Side::Head) })
-        })
-        .collect()
-}
-
-/// CustomResourceDefinitions that a side renders.
-fn custom_definitions(candidates: &[Candidate<'_>], side: Side) -> Vec<Arc<Manifest>> {
-    let of_side = candidates.iter().filter_map(|candidate| match side {
-        Side::Base => candidate.base.as_ref(),
-        Side::Head => candidate.head.as_ref(),
-    });
-    of_side
-        .flat_map(SideRender::manifests)
-        .filter(|manifest| manifest.key.is("apiextensions.k8s.io", "CustomResourceDefinition"))
-        .map(Arc::clone)
-        .collect()
-}
-
 /// What planning one Application gives.
 #[derive(Default)]
 struct One {
     plan: Option<SyncPlan>,
+    /// What would happen without the change.
+    base_plan: Option<SyncPlan>,
     unrendered: Option<SyncPlan>,
     unjudged: Vec<Unjudged>,
     failure: Option<RenderFailure>,
@@ -200,7 +137,8 @@ struct One {
     unstable: Vec<UnstableObject>,
 }
 
-fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &World<'_>, sources: &Sources<'_>, all: bool) -> One {
+fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, sources: &Sources<'_>, all: bool) -> One {
+    let (head_world, base_world) = (worlds.head, worlds.base);
     let (entry, live) = (candidate.entry, head_world.live);
     let Some(head) = &candidate.head else { return One::default() };
     let affected = is_affected(candidate);
@@ -256,33 +194,20 @@ fn plan_one(candidate: &Candidate<'_>, head_world: &World<'_>, base_world: &Worl
         }
     };
     if !affected {
-        finish_unchanged(&mut plan, head_world);
-        plan.change = app_change(entry);
-        plan.affected = is_hidden(candidate);
+        compare_unchanged(&mut plan);
+        (plan.change, plan.affected) = (app_change(entry), is_hidden(candidate));
         if plan.affected && !all {
             // Nothing of it is shown; rules tell why the change has no effect.
             one.unrendered = Some(SyncPlan { changes: Vec::new(), ..plan });
-        } else {
-            one.unjudged.extend(not_judged(&mut plan));
-            one.plan = Some(plan);
+            return one;
         }
-        return one;
+        // Both sides are one; what it deletes was due before.
+        let deletes_applications = plan.changes.iter().any(|change| change.action.deletes() && change.key.is(GROUP, "Application"));
+        one.base_plan = (plan.affected || deletes_applications).then(|| plan.clone());
+    } else {
+        (plan.change, plan.affected) = (app_change(entry), affected);
+        one.base_plan = candidate.base.as_ref().filter(|base| base.rendered().is_some()).map(|base| plan_base(base, base_world));
     }
-    let base_plan = candidate.base.as_ref().filter(|base| base.rendered().is_some()).map(|base| {
-        let input = Input {
-            application: Arc::clone(&base.application),
-            origin: None,
-            rendered: base.manifests(),
-            // The same slice: base is its own base.
-            rendered_at_base: base.manifests(),
-            previous_server: None,
-            revision: Revision::New,
-        };
-        application::plan(&input, base_world)
-    });
-    finish(&mut plan, base_plan.as_ref(), candidate, base_world, &one.unstable);
-    plan.change = app_change(entry);
-    plan.affected = affected;
     one.unjudged.extend(not_judged(&mut plan));
     one.plan = Some(plan);
     one
@@ -298,21 +223,18 @@ fn not_judged(plan: &mut SyncPlan) -> Vec<Unjudged> {
     remarks.map(|remark| Unjudged { application: Some(application.clone()), what: named(remark.key), why: remark.message }).collect()
 }
 
-/// Whether anything of the Application differs between the sides.
-fn is_affected(candidate: &Candidate<'_>) -> bool {
-    let (Some(base), Some(head)) = (&candidate.base, &candidate.head) else { return true };
-    if candidate.entry.definition_changes() || base.application.object != head.application.object || candidate.untracked.is_some() {
-        return true;
-    }
-    match (&base.render, &head.render) {
-        (Render::Done(base), Render::Done(head)) => {
-            base.manifests.len() != head.manifests.len()
-                || base.manifests.iter().zip(&head.manifests).any(|(before, after)| before.object != after.object)
-                || base.duplicate_keys.len() != head.duplicate_keys.len()
-        }
-        // What it renders to is not known.
-        _ => candidate.touched,
-    }
+/// What would happen without the change.
+fn plan_base(base: &SideRender, world: &World<'_>) -> SyncPlan {
+    let input = Input {
+        application: Arc::clone(&base.application),
+        origin: None,
+        rendered: base.manifests(),
+        // The same slice: base is its own base.
+        rendered_at_base: base.manifests(),
+        previous_server: None,
+        revision: Revision::New,
+    };
+    application::plan(&input, world)
 }
 
 /// Whether the change touches what is rendered, and nothing comes of it because the source in effect is not that of the file: a parameter
@@ -332,16 +254,6 @@ fn app_change(entry: &Entry) -> AppChange {
     }
 }
 
-/// The cluster that the Application is on so far, where that is another one.
-fn previous_server(candidate: &Candidate<'_>, world: &World<'_>) -> Option<Arc<str>> {
-    let head = world.server(&candidate.head.as_ref()?.application.spec.destination).ok()?;
-    let before = match &candidate.entry.live {
-        Some((live, _)) => &live.spec.destination,
-        None => &candidate.base.as_ref()?.application.spec.destination,
-    };
-    world.server(before).ok().filter(|before| *before != head)
-}
-
 /// How an Application is synced where nothing more is known.
 pub(super) fn planned_mode(application: &Application, live: &LiveState) -> SyncMode {
     if application.automated_in(live.settings().version()).is_some() { SyncMode::Automated } else { SyncMode::Manual }
@@ -353,243 +265,4 @@ fn revision(application: &Application, sources: &Sources<'_>) -> Revision {
     let several = result.get("revisions").and_then(Value::as_array).into_iter().flatten();
     let mut synced = several.chain(result.get("revision")).filter_map(Value::as_str);
     if synced.any(|revision| revision == sources.revisions.head_name) { Revision::Synced } else { Revision::New }
-}
-
-fn failure(id: &str, application: &Application, error: &RenderError, introduced: bool, world: &World<'_>) -> RenderFailure {
-    let destination = &application.spec.destination;
-    let server = world.server(destination).unwrap_or_default();
-    let placed = |key: &ResourceKey| match world.scope(&server, &key.group, &key.kind) {
-        Some(Scope::Cluster) => key.in_namespace(""),
-        _ if key.namespace.is_empty() => key.in_namespace(&destination.namespace),
-        _ => key.clone(),
-    };
-    RenderFailure {
-        application: id.to_owned(),
-        message: error.message.clone(),
-        help: error.help.clone(),
-        rule: error.rule,
-        place: error.place.as_ref().map(|(path, side, line, column)| FailurePlace {
-            path: Arc::clone(path),
-            side: *side,
-            line: *line,
-            column: *column,
-        }),
-        object: error.object.as_deref().map(|(origin, pointer, key)| (origin.clone(), pointer.clone(), placed(key))),
-        introduced,
-    }
-}
-
-fn duplicate_keys(application: &str, head: &Rendered, base: Option<&Arc<Rendered>>, plan: &SyncPlan) -> Vec<DuplicateKey> {
-    let before: BTreeSet<(&str, &str)> = base
-        .iter()
-        .flat_map(|rendered| &rendered.duplicate_keys)
-        .map(|duplicate| (&*duplicate.origin.path, duplicate.pointer.as_str()))
-        .collect();
-    let resource = |origin: &Origin| {
-        let in_document = plan.changes.iter().filter(|change| {
-            change.target.as_ref().is_some_and(|target| target.origin.path == origin.path && target.origin.document == origin.document)
-        });
-        in_document.map(|change| change.key.clone()).next()
-    };
-    let found = head.duplicate_keys.iter().map(|duplicate| DuplicateKey {
-        application: application.to_owned(),
-        resource: resource(&duplicate.origin),
-        introduced: !before.contains(&(&*duplicate.origin.path, duplicate.pointer.as_str())),
-        origin: duplicate.origin.clone(),
-        pointer: duplicate.pointer.clone(),
-    });
-    found.collect()
-}
-
-/// The changed objects of a plan of which something is rendered differently each time.
-fn unstable_objects(application: &str, rendered: &Rendered, plan: &SyncPlan) -> Vec<UnstableObject> {
-    let of_change = |change: &Change| {
-        let is_it = |key: &ResourceKey| {
-            change.key.is(&key.group, &key.kind)
-                && change.key.name == key.name
-                && (change.key.namespace == key.namespace || key.namespace.is_empty() || change.key.namespace.is_empty())
-        };
-        let unstable = rendered.unstable.iter().find(|unstable| is_it(&unstable.key))?;
-        Some(UnstableObject { application: application.to_owned(), key: change.key.clone(), pointers: unstable.pointers.clone() })
-    };
-    plan.changes.iter().filter(|change| change.target.is_some()).filter_map(of_change).collect()
-}
-
-/// Adds to a plan what the other side tells: what is introduced, where removed objects stood, and what goes along with them.
-fn finish(plan: &mut SyncPlan, base_plan: Option<&SyncPlan>, candidate: &Candidate<'_>, world: &World<'_>, unstable: &[UnstableObject]) {
-    let base_targets = base_targets(candidate, world);
-    let before: HashMap<(&ResourceKey, Option<&Arc<str>>), &Change> =
-        base_plan.into_iter().flat_map(|plan| &plan.changes).map(|change| ((&change.key, change.cluster.as_ref()), change)).collect();
-    for change in &mut plan.changes {
-        change.base = base_targets.get(&change.key).cloned();
-        change.introduced = match before.get(&(&change.key, change.cluster.as_ref())) {
-            Some(same) => same.action != change.action || !same_target(same, change, unstable),
-            None => true,
-        };
-        change.cascade = cascade(change, world);
-    }
-}
-
-/// The same for an Application of which nothing differs: nothing is introduced, and every target stood in Git before.
-fn finish_unchanged(plan: &mut SyncPlan, world: &World<'_>) {
-    for change in &mut plan.changes {
-        change.base = change.target.clone();
-        change.cascade = cascade(change, world);
-    }
-}
-
-/// What goes along with a pruned object.
-fn cascade(change: &Change, world: &World<'_>) -> Vec<Dependent> {
-    match &change.live {
-        Some(live) if change.action == Action::Prune => dependents::of(live, world.live),
-        _ => Vec::new(),
-    }
-}
-
-/// Whether two changes apply the same; what comes out differently each time does not count.
-fn same_target(before: &Change, after: &Change, unstable: &[UnstableObject]) -> bool {
-    match (&before.target, &after.target) {
-        (Some(before), Some(after)) => {
-            before.object == after.object
-                || unstable.iter().find(|unstable| unstable.key == after.key).is_some_and(|unstable| {
-                    let without = |object: &Value| {
-                        let mut object = object.clone();
-                        for pointer in &unstable.pointers {
-                            object.pointer_mut(pointer).map(Value::take);
-                        }
-                        object
-                    };
-                    without(&before.object) == without(&after.object)
-                })
-        }
-        (None, None) => true,
-        _ => false,
-    }
-}
-
-/// What base rendered, under the keys that it had in the cluster.
-fn base_targets(candidate: &Candidate<'_>, world: &World<'_>) -> HashMap<ResourceKey, Arc<Manifest>> {
-    let Some(base) = candidate.base.as_ref().filter(|base| base.rendered().is_some()) else { return HashMap::new() };
-    let input = Input {
-        application: Arc::clone(&base.application),
-        origin: None,
-        rendered: &[],
-        rendered_at_base: &[],
-        previous_server: None,
-        revision: Revision::New,
-    };
-    let server = world.server(&base.application.spec.destination).unwrap_or_default();
-    let targets = application::normalised(&input, base.manifests(), world, &server);
-    targets.manifests.into_iter().map(|manifest| (manifest.key.clone(), manifest)).collect()
-}
-
-/// Applications that go because a sync prunes them or because their parent goes, through all levels.
-fn delete_closure(
-    plans: &mut BTreeMap<AppId, SyncPlan>,
-    discovered: &Discovered,
-    sources: &Sources<'_>,
-    head: &World<'_>,
-    base: &World<'_>,
-) {
-    let assumed = base.live.is_assumed();
-    let mut pending: Vec<(AppId, String)> = plans.values().flat_map(|plan| deleted_children(plan, discovered, assumed)).collect();
-    pending.extend(sets::no_longer_generated(&discovered.inventory, assumed));
-    let mut done: BTreeSet<AppId> = BTreeSet::new();
-    while let Some((id, reason)) = pending.pop() {
-        if !done.insert(id.clone()) {
-            continue;
-        }
-        let entry = discovered.inventory.entries.get(&id);
-        if entry.and_then(|entry| entry.head.as_ref()?.parent.as_ref()).is_some_and(|parent| !done.contains(parent)) {
-            // Another parent renders it: who syncs first decides, and it stays in Git.
-            continue;
-        }
-        let before = entry.and_then(|entry| entry.live.as_ref().map(|(live, _)| Arc::clone(live)));
-        let Some(application) = before.or_else(|| discovered.effective.get(&(Side::Base, id.clone())).cloned()) else { continue };
-        let origin: Option<Origin> = entry.and_then(Entry::definition).map(|definition| definition.manifest.origin.clone());
-        let world = if entry.is_some_and(|entry| entry.base.is_some()) { base } else { head };
-        let untracked = sources.rendered(&application, Side::Base);
-        let plan = deletion::plan(&application, origin, reason, &untracked, world);
-        pending.extend(deleted_children(&plan, discovered, assumed));
-        plans.insert(id, plan);
-    }
-}
-
-/// The Applications that a plan deletes, with the reason.
-fn deleted_children(plan: &SyncPlan, discovered: &Discovered, assumed: bool) -> Vec<(AppId, String)> {
-    let parent = &plan.application.id;
-    let mut found = Vec::new();
-    for change in plan.changes.iter().filter(|change| change.action.deletes()) {
-        let reason = match change.action {
-            Action::Prune => format!("Application {parent} prunes it"),
-            _ => format!("it goes with Application {parent}"),
-        };
-        if change.key.is(GROUP, "Application") {
-            found.push((AppId::new(&change.key.namespace, &change.key.name), reason));
-        }
-        found.extend(sets::with_their_set(&change.key, &discovered.inventory, assumed));
-    }
-    found
-}
-
-/// Live state where there is no snapshot: what base renders stands in for it.
-pub(super) fn assumed(discovered: &Discovered, sources: &Sources<'_>) -> LiveState {
-    let nothing = LiveState::default();
-    let world = World::new(&nothing, BTreeMap::new(), &[]);
-    let applications: Vec<&Arc<Application>> =
-        discovered.effective.iter().filter(|((side, _), _)| *side == Side::Base).map(|(_, application)| application).collect();
-    let changes = &sources.revisions.changes;
-    let objects: Vec<Vec<AssumedObject>> = applications
-        .into_par_iter()
-        .map(|application| {
-            let touched = sources.inputs(application, Side::Base).touched_by(changes);
-            assumed_objects(application, touched, sources, &world)
-        })
-        .collect();
-    LiveState::assumed(objects.into_iter().flatten())
-}
-
-/// What an Application has in the cluster; the objects themselves are made when somebody looks at them. What was applied is only noted
-/// where the change touches its files.
-pub(super) fn assumed_objects(application: &Application, touched: bool, sources: &Sources<'_>, world: &World<'_>) -> Vec<AssumedObject> {
-    let Render::Done(rendered) = sources.render(application, Side::Base) else { return Vec::new() };
-    let Ok(server) = world.server(&application.spec.destination) else { return Vec::new() };
-    let settings = world.live.settings();
-    let tracking = Arc::new(settings.tracking.clone());
-    let instance: Arc<str> = application.id.instance(&settings.namespace).into();
-    let placements = application::placements(application, &rendered.manifests, world, &server);
-    let applied = placements.into_iter().filter(|(manifest, _)| !hook::is_hook(&manifest.object) && !hook::is_skipped(&manifest.object));
-    applied
-        .map(|(manifest, placement)| {
-            let tracked = !placement.key.is("apiextensions.k8s.io", "CustomResourceDefinition");
-            let (tracking, named, key) = (Arc::clone(&tracking), Arc::clone(&instance), placement.key.clone());
-            let (rendered, source) = (Arc::clone(&manifest.object), Arc::clone(&manifest.object));
-            let applied = move || {
-                let object = placement.apply(&source, &tracking, &named);
-                if touched { as_applied(object) } else { object }
-            };
-            AssumedObject {
-                key,
-                cluster: Arc::clone(&server),
-                rendered,
-                applied: Arc::new(applied),
-                instance: tracked.then(|| Arc::clone(&instance)),
-            }
-        })
-        .collect()
-}
-
-/// The object as a client-side apply would have left it, so that fields that leave Git are noticed.
-fn as_applied(mut object: Value) -> Value {
-    let text = object.to_string();
-    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        let annotations = metadata.entry("annotations").or_insert_with(|| Value::Object(Default::default()));
-        if annotations.is_null() {
-            *annotations = Value::Object(Default::default());
-        }
-        if let Some(annotations) = annotations.as_object_mut() {
-            annotations.insert(LAST_APPLIED.to_owned(), Value::String(text));
-        }
-    }
-    object
 }

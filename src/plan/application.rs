@@ -2,6 +2,7 @@
 //!
 //! Takes the Application as it will be, what Git renders for it, and the shared [`World`]; hands on its [`SyncPlan`].
 
+mod aftermath;
 mod namespace;
 mod refusal;
 mod row;
@@ -69,7 +70,7 @@ pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
     if let Some(denied) = permission::application(&input.application, world, &server) {
         return refused(input, server, world, denied, "ProjectDenies", Vec::new());
     }
-    let targets = normalised(input, input.rendered, world, &server);
+    let targets = normalised(&input.application, input.rendered, world, &server);
     if let Some(object) = &targets.without_namespace {
         let problem = format!("{} has no namespace and the Application's destination gives none", object.key.named());
         return refused(input, server, world, problem, SYNC_REFUSED, targets.conditions);
@@ -155,8 +156,8 @@ pub(super) fn basis(world: &World<'_>) -> Basis {
 }
 
 /// The targets of an Application as the controller sees them.
-pub fn normalised(input: &Input<'_>, rendered: &[Arc<Manifest>], world: &World<'_>, server: &str) -> Targets {
-    in_frame(&input.application, world, server, |frame| targets::normalise(rendered, frame))
+pub fn normalised(application: &Application, rendered: &[Arc<Manifest>], world: &World<'_>, server: &str) -> Targets {
+    in_frame(application, world, server, |frame| targets::normalise(rendered, frame))
 }
 
 /// Where the targets of an Application go, without the objects as they are applied.
@@ -179,7 +180,8 @@ fn in_frame<T>(application: &Application, world: &World<'_>, server: &str, run: 
 /// What Git rendered before the change, under the keys that it has at this destination.
 fn base_targets(input: &Input<'_>, targets: &Targets, world: &World<'_>, server: &str) -> HashMap<ResourceKey, Arc<Manifest>> {
     let same = std::ptr::eq(input.rendered, input.rendered_at_base);
-    let before = if same { targets.manifests.clone() } else { normalised(input, input.rendered_at_base, world, server).manifests };
+    let before =
+        if same { targets.manifests.clone() } else { normalised(&input.application, input.rendered_at_base, world, server).manifests };
     before.into_iter().map(|manifest| (manifest.key.clone(), manifest)).collect()
 }
 
@@ -313,6 +315,10 @@ impl Planner<'_> {
                 split.hooks.push((Arc::clone(target), phases));
             }
         }
+        // The order of files decides nothing from here on.
+        split.hooks.sort_by(|(a, _), (b, _)| a.key.cmp(&b.key));
+        split.plain.sort_by(|a, b| a.key.cmp(&b.key));
+        split.on_deletion.sort_by(|a, b| a.key.cmp(&b.key));
         split
     }
 
@@ -494,7 +500,9 @@ impl Planner<'_> {
             }
         }
         rows.extend(namespace);
-        self.walk(rows, aside, conditions)
+        let mut changes = self.walk(rows, aside, conditions);
+        self.find_dependents(&mut changes, operation);
+        changes
     }
 
     /// Puts the rows into the order of the sync and says what is not reached.
@@ -528,36 +536,6 @@ impl Planner<'_> {
         }
         changes.extend(self.left_behind(changes.len()));
         changes
-    }
-
-    /// Objects that leave Git, or the cluster, without anything noticing: untracked CustomResourceDefinitions, and what stays on
-    /// a cluster that the Application leaves.
-    fn left_behind(&self, order: usize) -> Vec<Change> {
-        let mut rows = Vec::new();
-        let at_head: HashSet<&ResourceKey> = self.targets.manifests.iter().map(|target| &target.key).collect();
-        if self.input.previous_server.is_none() {
-            let mut gone: Vec<&Arc<Manifest>> = self.base.values().filter(|manifest| !at_head.contains(&manifest.key)).collect();
-            gone.sort_by(|a, b| a.key.cmp(&b.key));
-            for manifest in gone {
-                let is_definition = manifest.key.is("apiextensions.k8s.io", "CustomResourceDefinition");
-                if let Some(live) = self.world.live.get(&self.server, &manifest.key).filter(|_| is_definition)
-                    && self.world.live.is_tracked(live).is_none()
-                {
-                    let pair = Pair { key: manifest.key.clone(), target: None, live: Some(Arc::clone(live)) };
-                    rows.push(Row::new(&pair, Action::Orphan, Reason::CrdUntracked));
-                }
-            }
-        }
-        if let Some(previous) = &self.input.previous_server {
-            let instance = self.input.application.id.instance(&self.settings().namespace);
-            for live in self.world.live.tracked_by(previous, &instance).iter().filter(|live| self.self_referenced(live)) {
-                let pair = Pair { key: live.key.clone(), target: None, live: Some(Arc::clone(live)) };
-                let mut row = Row::new(&pair, Action::Orphan, Reason::DestinationMoved);
-                row.cluster = Some(self.world.cluster_label(previous));
-                rows.push(row);
-            }
-        }
-        rows.into_iter().enumerate().map(|(index, row)| row.change(order + index + 1, Phase::Sync, 0, true)).collect()
     }
 }
 

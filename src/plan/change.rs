@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::dependents::Dependent;
 use super::reason::Reason;
 use crate::argocd::Application;
 use crate::manifest::{Manifest, Origin, ResourceKey};
@@ -93,9 +94,11 @@ impl Action {
     }
 }
 
-/// The phases of a sync, in order.
+/// The phases of a sync and of an Application's deletion, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
+    /// Hooks before an Application's objects are deleted.
+    PreDelete,
     /// Hooks before the sync.
     PreSync,
     /// The sync itself.
@@ -104,16 +107,20 @@ pub enum Phase {
     PostSync,
     /// Hooks after a failed sync.
     SyncFail,
+    /// Hooks after an Application's objects were deleted.
+    PostDelete,
 }
 
 impl Phase {
     /// The word used in reports.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::PreDelete => "PreDelete",
             Self::PreSync => "PreSync",
             Self::Sync => "Sync",
             Self::PostSync => "PostSync",
             Self::SyncFail => "SyncFail",
+            Self::PostDelete => "PostDelete",
         }
     }
 }
@@ -152,17 +159,6 @@ pub struct FieldChange {
     pub owner_time: Option<String>,
 }
 
-/// An object that goes because another one goes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dependent {
-    /// The object.
-    pub key: ResourceKey,
-    /// Why it goes along, in a few words: `owned by it`, `in the namespace`, `of this kind`, `its volume`.
-    pub because: &'static str,
-    /// The Application that tracks it (`namespace/name`), if any.
-    pub application: Option<String>,
-}
-
 /// What happens to one object of one Application.
 #[derive(Clone, Debug)]
 pub struct Change {
@@ -182,6 +178,8 @@ pub struct Change {
     pub order: usize,
     /// Whether the change under review brings this about.
     pub introduced: bool,
+    /// Git says the same before and after the change under review, and no sync has carried it out yet.
+    pub earlier: bool,
     /// Whether the sync gets this far.
     pub reached: bool,
     /// What Git renders, as it is applied.
@@ -194,6 +192,8 @@ pub struct Change {
     pub diff: Vec<FieldChange>,
     /// What goes along with a deletion.
     pub cascade: Vec<Dependent>,
+    /// What stays although it hangs on a deleted object.
+    pub stays: Vec<Dependent>,
     /// Name of the cluster (its server URL where it has none), where it is not the Application's own destination.
     pub cluster: Option<Arc<str>>,
 }

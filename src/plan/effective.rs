@@ -164,7 +164,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn scenario_81_a_field_that_git_never_named_stays_and_a_changed_list_goes_back() {
+    fn s9_81_a_field_that_git_never_named_stays_and_a_changed_list_goes_back() {
         let live = json!({"helm": {"parameters": [{"name": "max", "value": "40"}]}, "prune": false});
         assert_eq!(applied(&Value::Null, &json!({"prune": true}), &live), json!({"helm": live["helm"], "prune": true}));
         let target = json!({"helm": {"parameters": []}});

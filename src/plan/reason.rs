@@ -39,6 +39,8 @@ pub enum Reason {
         /// A live copy is deleted before it is created again.
         recreates: bool,
     },
+    /// A hook of the Application's deletion.
+    DeletionHook,
     /// `Skip`.
     Skipped,
     /// A hook whose type nobody knows.
@@ -90,6 +92,8 @@ pub enum Reason {
     },
     /// A CustomResourceDefinition that left Git: it carries no tracking.
     CrdUntracked,
+    /// Its Application goes, and Argo CD no longer knows the Application's cluster.
+    DestinationUnknown,
     /// The Application moves to another cluster.
     DestinationMoved,
     /// The Application's project no longer permits it, so Argo CD does not see it.
@@ -118,6 +122,7 @@ impl fmt::Display for Reason {
             Self::UnseenButWritten => write!(f, "the comparison does not see the differing fields, but this sync writes them"),
             Self::Hook { recreates: true } => write!(f, "hook; its live copy is deleted first"),
             Self::Hook { recreates: false } => write!(f, "hook"),
+            Self::DeletionHook => write!(f, "hook of the Application's deletion"),
             Self::Skipped => write!(f, "hook: Skip, never applied"),
             Self::UnknownHook { value } => write!(f, "`{value}` is no hook type, so it is never applied"),
             Self::Fails { message, .. } => f.write_str(message),
@@ -137,10 +142,13 @@ impl fmt::Display for Reason {
             Self::PruneConfirm { on_application: true } => {
                 write!(f, "removed from Git; the Application's sync option Prune=confirm waits for approval")
             }
-            Self::Cascade => write!(f, "the Application is deleted and its live finalizer takes its objects along"),
-            Self::NoFinalizer => write!(f, "the Application is deleted without a live resources-finalizer; its objects stay unmanaged"),
-            Self::KeptOnDeletion { because } => write!(f, "the Application is deleted, but this object is kept: {because}"),
+            Self::Cascade => write!(f, "goes with its Application, by the live finalizer"),
+            Self::NoFinalizer => write!(f, "its Application goes without a live resources-finalizer; it stays, unmanaged"),
+            Self::KeptOnDeletion { because } => write!(f, "its Application goes; it stays, kept by {because}"),
             Self::CrdUntracked => write!(f, "removed from Git; CustomResourceDefinitions carry no tracking and are never pruned"),
+            Self::DestinationUnknown => {
+                write!(f, "its Application goes, but Argo CD no longer knows the cluster; it stays, unmanaged")
+            }
             Self::DestinationMoved => write!(f, "the Application moves to another cluster and leaves this object behind"),
             Self::NotPermitted => write!(f, "the Application's project no longer permits it; it stays, unmanaged"),
             Self::AutoCreatedNamespace => write!(f, "made by CreateNamespace=true; nothing tracks it, so it stays"),

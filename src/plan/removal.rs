@@ -4,10 +4,8 @@ use serde_json::Value;
 
 use super::change::Action;
 use super::reason::Reason;
-use crate::argocd::names::HELM_RESOURCE_POLICY;
 use crate::argocd::options::{self, SyncOptions};
 use crate::argocd::{Version, hook};
-use crate::manifest::annotation;
 use crate::snapshot::LiveObject;
 
 /// What the sync that removes an object knows.
@@ -64,12 +62,12 @@ pub fn of_removed(live: &Value, operation: Operation<'_>) -> (Action, Reason) {
 pub fn of_deleted_application(live: &LiveObject, options: &SyncOptions, version: Version) -> (Action, Reason) {
     let object = live.object();
     if live.key.is("apiextensions.k8s.io", "CustomResourceDefinition") {
-        return (Action::Orphan, Reason::KeptOnDeletion { because: "CustomResourceDefinitions are never deleted with an Application" });
+        return (Action::Orphan, Reason::KeptOnDeletion { because: "its kind: CustomResourceDefinitions never go with an Application" });
     }
     if effective("Delete", object, options, version).is_some_and(|(value, _)| value == "false") {
         return (Action::Orphan, Reason::KeptOnDeletion { because: "Delete=false" });
     }
-    if annotation(object, HELM_RESOURCE_POLICY) == Some("keep") {
+    if options::is_kept_by_helm(object) {
         return (Action::Orphan, Reason::KeptOnDeletion { because: "helm.sh/resource-policy: keep" });
     }
     (Action::Delete, Reason::Cascade)
@@ -85,7 +83,7 @@ pub fn deletion_needs_approval(live: &Value, options: &SyncOptions, version: Ver
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::argocd::names::SYNC_OPTIONS;
+    use crate::argocd::names::{HELM_RESOURCE_POLICY, SYNC_OPTIONS};
     use crate::plan::sample;
     use serde_json::json;
 

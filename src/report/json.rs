@@ -217,6 +217,9 @@ struct ChangeJson<'a> {
     wave: i64,
     order: usize,
     introduced: bool,
+    /// Only where it is so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    earlier: bool,
     reached: bool,
     reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -225,6 +228,8 @@ struct ChangeJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<&'a str>,
     cascade: Vec<DependentJson<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stays: Vec<DependentJson<'a>>,
 }
 
 impl<'a> ChangeJson<'a> {
@@ -241,12 +246,14 @@ impl<'a> ChangeJson<'a> {
             wave: change.wave,
             order: change.order,
             introduced: change.introduced,
+            earlier: change.earlier,
             reached: change.reached,
             reason: change.reason.to_string(),
             origin: change.origin().map(OriginJson::of),
             diff: change.diff.iter().map(FieldJson::of).collect(),
             cluster: change.cluster.as_deref(),
             cascade: change.cascade.iter().map(DependentJson::of).collect(),
+            stays: change.stays.iter().map(DependentJson::of).collect(),
         }
     }
 }
@@ -295,13 +302,22 @@ struct DependentJson<'a> {
     #[serde(flatten)]
     key: KeyJson<'a>,
     because: &'static str,
+    depth: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     application: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<&'a str>,
 }
 
 impl<'a> DependentJson<'a> {
     fn of(dependent: &'a Dependent) -> Self {
-        Self { key: KeyJson::of(&dependent.key), because: dependent.because, application: dependent.application.as_deref() }
+        Self {
+            key: KeyJson::of(&dependent.key),
+            because: dependent.tie.as_str(),
+            depth: dependent.depth,
+            application: dependent.application.as_deref(),
+            cluster: dependent.cluster.as_deref(),
+        }
     }
 }
 

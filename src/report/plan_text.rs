@@ -2,23 +2,25 @@
 //!
 //! Takes a [`Report`]; hands on text that is the same for the same report. Values of fields are printed by [`fields`](super::fields).
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 
 use super::Report;
+use super::dependents::write_dependents;
 use super::fields::write_fields;
-use super::style::{Style, Tone, clean, columns, one_line, plural, wrap};
+use super::style::{Style, Tone, clean, columns, one_line, wrap};
 use super::summary::{Counts, listed, mode_words, parts};
-use crate::plan::{Action, AppChange, Basis, Change, Dependent, Phase, SyncMode, SyncPlan};
+use crate::argocd::AppId;
+use crate::argocd::names::GROUP;
+use crate::plan::{Action, AppChange, Basis, Change, Phase, SyncMode, SyncPlan};
 
 /// Columns that a resource may take before its reason moves to the next line.
 const MAX_RESOURCE: usize = 44;
-/// Objects shown of those that go along with one object.
-const MAX_CASCADE: usize = 20;
 
 /// Writes the plan as text.
 pub fn write(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
-    for plan in report.plans {
+    for plan in parents_first(report.plans) {
         write_application(plan, report.all, style, &mut out)?;
     }
     for unjudged in report.unjudged {
@@ -34,6 +36,32 @@ pub fn write(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Resu
     }
     write_wrapped("", 2, &closing(report), style, &mut out)?;
     out.flush()
+}
+
+/// The plans, each Application after the one that creates, changes or deletes it.
+fn parents_first(plans: &[SyncPlan]) -> Vec<&SyncPlan> {
+    let positions: BTreeMap<&AppId, usize> = plans.iter().enumerate().map(|(index, plan)| (&plan.application.id, index)).collect();
+    let children = |index: usize| -> Vec<usize> {
+        let Some(plan) = plans.get(index) else { return Vec::new() };
+        let applications = plan.changes.iter().filter(|change| change.key.is(GROUP, "Application"));
+        let ids = applications.map(|change| AppId::new(&change.key.namespace, &change.key.name));
+        ids.filter_map(|id| positions.get(&id).copied()).filter(|child| *child != index).collect()
+    };
+    let children: Vec<Vec<usize>> = (0..plans.len()).map(children).collect();
+    let has_parent: BTreeSet<usize> = children.iter().flatten().copied().collect();
+    // Applications that contain each other have no top: they come last, in the order of their names.
+    let tops = (0..plans.len()).filter(|index| !has_parent.contains(index)).chain(0..plans.len());
+    let (mut seen, mut ordered) = (BTreeSet::new(), Vec::with_capacity(plans.len()));
+    for top in tops {
+        let mut pending = vec![top];
+        while let Some(index) = pending.pop() {
+            if seen.insert(index) {
+                ordered.extend(plans.get(index));
+                pending.extend(children.get(index).into_iter().flatten().rev());
+            }
+        }
+    }
+    ordered
 }
 
 fn write_application(plan: &SyncPlan, all: bool, style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -128,7 +156,9 @@ fn write_change(change: &Change, aligned: &Columns, all: bool, style: Style, out
     let action = format!("{:<width$}", change.action.as_str(), width = aligned.action);
     let resource = resource(change);
     let mut reason = one_line(&change.reason.to_string());
-    if !change.introduced && change.action != Action::None {
+    if change.earlier {
+        reason.push_str(" (an earlier change)");
+    } else if !change.introduced && change.action != Action::None {
         reason.push_str(" (due anyway)");
     }
     if !change.reached {
@@ -156,7 +186,7 @@ fn write_change(change: &Change, aligned: &Columns, all: bool, style: Style, out
     }
     let indent = " ".repeat(columns(aligned.indent) + 4);
     write_fields(&change.diff, &indent, all, style, out)?;
-    write_cascade(&change.cascade, &indent, all, style, out)
+    write_dependents(change, &indent, all, style, out)
 }
 
 fn tone(action: Action) -> Tone {
@@ -176,20 +206,6 @@ fn symbol(action: Action, style: Style) -> String {
         '·' if !style.unicode => ".".to_owned(),
         symbol => symbol.to_string(),
     }
-}
-
-fn write_cascade(cascade: &[Dependent], indent: &str, all: bool, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let shown = if all { cascade.len() } else { cascade.len().min(MAX_CASCADE) };
-    for (index, dependent) in cascade.iter().take(shown).enumerate() {
-        let application = dependent.application.as_ref().map(|id| format!(", application {}", clean(id))).unwrap_or_default();
-        let branch = style.branch(index + 1 == cascade.len());
-        writeln!(out, "{indent}{branch} {} ({}{application})", clean(&dependent.key.to_string()), dependent.because)?;
-    }
-    if shown < cascade.len() {
-        let rest = plural(cascade.len() - shown, "more object goes", "more objects go");
-        writeln!(out, "{indent}{} {rest} along (--all lists them)", style.branch(true))?;
-    }
-    Ok(())
 }
 
 fn write_wrapped(label: &str, label_width: usize, text: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {

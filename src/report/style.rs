@@ -73,6 +73,11 @@ impl Style {
         }
     }
 
+    /// The line past the elements of a tree that belong to an earlier one.
+    pub(super) fn bar(self) -> &'static str {
+        if self.unicode { "│ " } else { "| " }
+    }
+
     /// Text of at most `width` characters, shortened in the middle.
     pub(super) fn shorten(self, text: &str, width: usize) -> String {
         if fits(text, width) {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Report, Style, json as json_report, plan_text, text};
 use crate::finding::{Finding, Severity, Unjudged};
 use crate::manifest::{ResourceKey, Side};
-use crate::plan::{Action, AppChange, Basis, Condition, Reason, SyncMode};
+use crate::plan::{Action, AppChange, Basis, Condition, Reason, SyncMode, Tie};
 use sample::{Sample, change, dependent, every_action, field, finding, location, origin, plan, snapshot, suppression};
 
 const DEPLOYMENT: &str = "# the web server
@@ -203,7 +203,7 @@ fn plan_draws_lines_long_values_and_redacted_values() {
 #[test]
 fn plan_shortens_long_lists_unless_all_are_asked_for() {
     let mut prune = change(1, Action::Prune, "Namespace", "shop", Reason::RemovedFromGit { automated: true });
-    prune.cascade = (0..45).map(|index| dependent("Secret", &format!("s{index}"), "in the namespace", None)).collect();
+    prune.cascade = (0..45).map(|index| dependent("Secret", &format!("s{index}"), Tie::InNamespace, None)).collect();
     prune.diff = (0..33).map(|index| field(&format!("/data/{index}"), None, Some(json!(index)))).collect();
     let mut sample = Sample::of_changes(vec![prune]);
     let short = planned(&sample);
@@ -363,7 +363,7 @@ fn hostile_text_cannot_disturb_the_terminal() {
     let mut change = change(1, Action::Update, "ConfigMap", evil, Reason::UnknownHook { value: evil.to_owned() });
     change.diff = vec![field(evil, Some(json!(evil)), Some(json!({evil: evil})))];
     change.diff[0].owner = Some(evil.to_owned());
-    change.cascade = vec![dependent("Secret", evil, "owned by it", Some(evil))];
+    change.cascade = vec![dependent("Secret", evil, Tie::Owned, Some(evil))];
     change.cluster = Some(evil.into());
     let mut plan = plan(evil, SyncMode::Manual, vec![change]);
     plan.sync.reason = evil.to_owned();

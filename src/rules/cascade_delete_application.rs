@@ -32,9 +32,18 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         }
         let waits = deleted.iter().all(|change| !change.reached);
         if waits {
-            message.push_str("; it waits for a person's approval first");
+            message.push_str(&format!("; {}", what_holds_it_up(plan)));
         }
         findings.push(removal(view, plan, message).grade(waits.then_some("approval")));
+    }
+}
+
+/// Why nothing is deleted yet.
+fn what_holds_it_up(plan: &SyncPlan) -> String {
+    match plan.conditions.iter().find(|condition| condition.kind.starts_with("Deletion")) {
+        Some(waits) if waits.kind == "DeletionWaits" => "it waits for a person's approval first".to_owned(),
+        Some(hangs) => hangs.message.clone(),
+        None => "the sync that would remove it does not get that far for now".to_owned(),
     }
 }
 
@@ -126,13 +135,20 @@ mod tests {
     }
 
     #[test]
-    fn a_deletion_that_waits_for_approval_is_a_warning() {
+    fn a_deletion_that_waits_or_hangs_is_a_warning() {
         let waits = Change { reached: false, ..removed(claim(), Action::Delete, Reason::Cascade) };
         let mut plan = plan("payments", vec![waits]);
         plan.sync.mode = SyncMode::Deleted;
-        let found = Run { plans: vec![plan], ..Run::default() }.judge(&["cascade-delete-application"]);
-        assert_eq!(found[0].severity, Severity::Warning);
-        assert!(found[0].message.ends_with("it waits for a person's approval first"), "{}", found[0].message);
+        let found = |conditions| {
+            let plan = SyncPlan { conditions, ..plan.clone() };
+            let found = Run { plans: vec![plan], ..Run::default() }.judge(&["cascade-delete-application"]);
+            (found[0].severity, found[0].message.clone())
+        };
+        let (severity, message) = found(vec![condition("DeletionWaits", "it waits for a person's approval because of x", "Pod")]);
+        assert_eq!(severity, Severity::Warning);
+        assert!(message.ends_with("; it waits for a person's approval first"), "{message}");
+        assert!(found(vec![condition("DeletionHangs", "it hangs", "Pod")]).1.ends_with("; it hangs"));
+        assert!(found(Vec::new()).1.ends_with("; the sync that would remove it does not get that far for now"));
     }
 
     #[test]

@@ -154,12 +154,14 @@ fn change(key: ResourceKey, action: Action, reason: Reason) -> Change {
         wave: 0,
         order: 1,
         introduced: true,
+        earlier: false,
         reached: true,
         target: None,
         live: None,
         base: None,
         diff: Vec::new(),
         cascade: Vec::new(),
+        stays: Vec::new(),
         cluster: None,
     }
 }

@@ -2,8 +2,9 @@
 
 use super::draft::{Draft, Findings};
 use super::facts::{References, View, is_claim_template_owner, next_sync, server_of, use_by};
+use crate::argocd::names::GROUP;
 use crate::manifest::ResourceKey;
-use crate::plan::{Action, SyncMode};
+use crate::plan::{Action, SyncMode, Tie};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     let mut references = None;
@@ -12,13 +13,15 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             || plan.sync.mode == SyncMode::Deleted
             || change.key.is("", "Namespace")
             || is_definition(&change.key)
+            // What goes with an Application is `cascade-delete-application`'s business.
+            || change.key.is(GROUP, "Application")
             // What a StatefulSet does with its claims is `prune-persistent-data`'s business.
             || is_claim_template_owner(&change.key)
         {
             continue;
         }
         let mut needed = Vec::new();
-        for dependent in change.cascade.iter().filter(|dependent| dependent.because == "owned by it") {
+        for dependent in change.cascade.iter().filter(|dependent| dependent.tie == Tie::Owned) {
             let key = &dependent.key;
             if key.is("", "PersistentVolumeClaim") {
                 needed.push(format!("{} with its data", key.named()));
@@ -67,7 +70,7 @@ mod tests {
     fn run(live: &[Value], owned: &str) -> Vec<Finding> {
         let external =
             json!({"apiVersion": "external-secrets.io/v1", "kind": "ExternalSecret", "metadata": {"name": "login", "namespace": "shop"}});
-        let cascade = vec![Dependent { key: ResourceKey::new("", owned, "shop", "login"), because: "owned by it", application: None }];
+        let cascade = vec![Dependent::direct(ResourceKey::new("", owned, "shop", "login"), Tie::Owned, None)];
         let change = Change { cascade, ..removed(external, Action::Prune, Reason::RemovedFromGit { automated: true }) };
         Run { plans: vec![plan("login", vec![change])], live: snapshot(live), ..Run::default() }.judge(&["prune-collects-dependents"])
     }
@@ -93,7 +96,7 @@ mod tests {
     fn claims_of_a_statefulset_are_left_to_the_rule_about_data() {
         let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "login", "namespace": "shop"}});
         let claim = ResourceKey::new("", "PersistentVolumeClaim", "shop", "data-login-0");
-        let cascade = vec![Dependent { key: claim, because: "owned by it", application: None }];
+        let cascade = vec![Dependent::direct(claim, Tie::Owned, None)];
         let change = Change { cascade, ..removed(set, Action::Prune, Reason::RemovedFromGit { automated: true }) };
         assert!(Run { plans: vec![plan("login", vec![change])], ..Run::default() }.judge(&["prune-collects-dependents"]).is_empty());
     }

@@ -59,15 +59,11 @@ mod tests {
     use super::super::fixture::*;
     use super::*;
     use crate::manifest::ResourceKey;
-    use crate::plan::Reason;
+    use crate::plan::{Reason, Tie};
     use serde_json::json;
 
     fn dependent(kind: &str, name: &str, application: Option<&str>) -> Dependent {
-        Dependent {
-            key: ResourceKey::new("", kind, "billing", name),
-            because: "in the namespace",
-            application: application.map(str::to_owned),
-        }
+        Dependent::direct(ResourceKey::new("", kind, "billing", name), Tie::InNamespace, application.map(str::to_owned))
     }
 
     fn run(action: Action, cascade: Vec<Dependent>) -> Vec<crate::finding::Finding> {

@@ -83,12 +83,14 @@ impl Row {
             wave,
             order,
             introduced: false,
+            earlier: false,
             reached,
             target: self.target,
             live: self.live,
             base: None,
             diff: self.diff,
             cascade: Vec::new(),
+            stays: Vec::new(),
             cluster: self.cluster,
         }
     }

@@ -6,7 +6,7 @@ use super::sample::{Sample, change, dependent, every_action, field, finding, loc
 use super::{every_mode, json_bytes, json_of};
 use crate::finding::Unjudged;
 use crate::manifest::Side;
-use crate::plan::{Action, Change, FieldChange, Reason, SyncMode};
+use crate::plan::{Action, Change, FieldChange, Reason, SyncMode, Tie};
 use crate::report::summary::{Counts, Summary, listed};
 
 /// The report of the contract's example.
@@ -17,7 +17,7 @@ fn contract_sample() -> Sample {
     prune.cluster = Some("eu-1".into());
     prune.diff =
         vec![FieldChange { owner: Some("kube-controller-manager".to_owned()), ..field("/spec/replicas", Some(json!(6)), Some(json!(2))) }];
-    prune.cascade = vec![dependent("PersistentVolumeClaim", "orders", "in the namespace", None)];
+    prune.cascade = vec![dependent("PersistentVolumeClaim", "orders", Tie::InNamespace, None)];
     let mut finding = finding("The claim is deleted.", "Keep it.");
     finding.locations = vec![
         location(Side::Head, path, pvc, "name: orders", "this claim"),

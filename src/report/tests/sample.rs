@@ -9,7 +9,7 @@ use super::super::Report;
 use crate::argocd::Application;
 use crate::finding::{Finding, Location, Severity, Suppression, Unjudged};
 use crate::manifest::{Manifest, Origin, ResourceKey, Side};
-use crate::plan::{Action, AppChange, Basis, Change, Dependent, FieldChange, Phase, Reason, SyncDecision, SyncMode, SyncPlan};
+use crate::plan::{Action, AppChange, Basis, Change, Dependent, FieldChange, Phase, Reason, SyncDecision, SyncMode, SyncPlan, Tie};
 use crate::snapshot::SnapshotSource;
 
 /// Everything that a [`Report`] borrows.
@@ -137,12 +137,14 @@ pub(super) fn change(order: usize, action: Action, kind: &str, name: &str, reaso
         wave: 0,
         order,
         introduced: true,
+        earlier: false,
         reached: true,
         target,
         live: None,
         base,
         diff: Vec::new(),
         cascade: Vec::new(),
+        stays: Vec::new(),
         cluster: None,
     }
 }
@@ -151,8 +153,8 @@ pub(super) fn field(path: &str, live: Option<Value>, target: Option<Value>) -> F
     FieldChange { path: path.to_owned(), live, target, owner: None, owner_time: None }
 }
 
-pub(super) fn dependent(kind: &str, name: &str, because: &'static str, application: Option<&str>) -> Dependent {
-    Dependent { key: ResourceKey::new("", kind, "shop", name), because, application: application.map(str::to_owned) }
+pub(super) fn dependent(kind: &str, name: &str, tie: Tie, application: Option<&str>) -> Dependent {
+    Dependent::direct(ResourceKey::new("", kind, "shop", name), tie, application.map(str::to_owned))
 }
 
 /// One change of every action, in several phases and waves.
@@ -177,8 +179,8 @@ pub(super) fn every_action() -> Vec<Change> {
     };
     let prune = Change {
         cascade: vec![
-            dependent("PersistentVolumeClaim", "orders-data", "in the namespace", Some("argocd/orders")),
-            dependent("Secret", "orders-db", "owned by it", None),
+            dependent("PersistentVolumeClaim", "orders-data", Tie::InNamespace, Some("argocd/orders")),
+            dependent("Secret", "orders-db", Tie::Owned, None),
         ],
         wave: 2,
         ..change(9, Action::Prune, "Namespace", "shop", Reason::RemovedFromGit { automated: true })

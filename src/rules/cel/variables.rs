@@ -94,7 +94,7 @@ fn facts(change: &Change) -> Json {
         .map(|dependent| {
             json!({
                 "kind": &*dependent.key.kind, "namespace": &*dependent.key.namespace, "name": &*dependent.key.name,
-                "named": dependent.key.named(), "because": dependent.because, "application": dependent.application,
+                "named": dependent.key.named(), "because": dependent.tie.as_str(), "application": dependent.application,
             })
         })
         .collect();
@@ -147,6 +147,7 @@ fn reason_word(reason: &Reason) -> &'static str {
         Reason::IgnoredButWritten => "ignored-but-written",
         Reason::UnseenButWritten => "unseen-but-written",
         Reason::Hook { .. } => "hook",
+        Reason::DeletionHook => "deletion-hook",
         Reason::Skipped => "skipped",
         Reason::UnknownHook { .. } => "unknown-hook",
         Reason::Fails { .. } => "fails",
@@ -161,6 +162,7 @@ fn reason_word(reason: &Reason) -> &'static str {
         Reason::NoFinalizer => "no-finalizer",
         Reason::KeptOnDeletion { .. } => "kept-on-deletion",
         Reason::CrdUntracked => "crd-untracked",
+        Reason::DestinationUnknown => "destination-unknown",
         Reason::DestinationMoved => "destination-moved",
         Reason::NotPermitted => "not-permitted",
         Reason::AutoCreatedNamespace => "auto-created-namespace",

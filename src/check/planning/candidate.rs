@@ -1,0 +1,128 @@
+//! The Applications that the change may touch, rendered at both sides.
+//!
+//! Takes what was discovered; hands on [`Candidate`]s.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::super::applications::Discovered;
+use super::super::reach;
+use super::super::sources::{Render, Sources};
+use crate::argocd::Application;
+use crate::inventory::Entry;
+use crate::manifest::{Manifest, Side};
+use crate::plan::World;
+use crate::render::Rendered;
+
+/// One Application with what both sides render.
+pub(super) struct Candidate<'a> {
+    pub(super) entry: &'a Entry,
+    /// The change touches something that it reads.
+    pub(super) touched: bool,
+    /// The revision that it follows instead, where the change touches only files that it would read otherwise.
+    pub(super) untracked: Option<String>,
+    /// Changed files that it reads, where Argo CD will not look because of them.
+    pub(super) unnoticed: Vec<Arc<str>>,
+    pub(super) base: Option<SideRender>,
+    pub(super) head: Option<SideRender>,
+}
+
+/// An Application and its render at one side.
+pub(super) struct SideRender {
+    pub(super) application: Arc<Application>,
+    pub(super) render: Render,
+}
+
+impl SideRender {
+    pub(super) fn manifests(&self) -> &[Arc<Manifest>] {
+        match &self.render {
+            Render::Done(rendered) => &rendered.manifests,
+            _ => &[],
+        }
+    }
+
+    pub(super) fn rendered(&self) -> Option<&Arc<Rendered>> {
+        match &self.render {
+            Render::Done(rendered) => Some(rendered),
+            _ => None,
+        }
+    }
+}
+
+/// The Applications that the change may touch, rendered at both sides.
+pub(super) fn candidates<'a>(discovered: &'a Discovered, sources: &Sources<'_>, all: bool) -> Vec<Candidate<'a>> {
+    let changes = &sources.revisions.changes;
+    let side = |entry: &Entry, side: Side| discovered.effective.get(&(side, entry.id.clone())).cloned();
+    let entries: Vec<&Entry> = discovered.inventory.entries.values().collect();
+    entries
+        .into_par_iter()
+        .filter_map(|entry| {
+            let (base, head) = (side(entry, Side::Base), side(entry, Side::Head));
+            let reads_changed = |application: &Option<Arc<Application>>, side: Side| {
+                application.as_ref().is_some_and(|application| sources.inputs(application, side).touched_by(changes))
+            };
+            let paths = head.as_deref().and_then(reach::generate_paths);
+            let is_covered = paths.as_ref().is_some_and(|paths| changes.touched().iter().any(|file| paths.covers(file)));
+            let touched = is_covered || reads_changed(&head, Side::Head) || reads_changed(&base, Side::Base);
+            let untracked = head.as_ref().and_then(|head| sources.untracked(head));
+            let differs = match (&base, &head) {
+                (Some(base), Some(head)) => base.object != head.object,
+                _ => true,
+            };
+            if !(all || touched || untracked.is_some() || differs || entry.definition_changes()) {
+                return None;
+            }
+            let render = |application: Option<Arc<Application>>, side: Side| {
+                application.map(|application| SideRender { render: sources.render(&application, side), application })
+            };
+            let unnoticed = match &head {
+                Some(head) if paths.is_some() && !is_covered && !differs => {
+                    sources.inputs(head, Side::Head).changed(changes).into_iter().cloned().collect()
+                }
+                _ => Vec::new(),
+            };
+            Some(Candidate { entry, touched, untracked, unnoticed, base: render(base, Side::Base), head: render(head, Side::Head) })
+        })
+        .collect()
+}
+
+/// CustomResourceDefinitions that a side renders.
+pub(super) fn custom_definitions(candidates: &[Candidate<'_>], side: Side) -> Vec<Arc<Manifest>> {
+    let of_side = candidates.iter().filter_map(|candidate| match side {
+        Side::Base => candidate.base.as_ref(),
+        Side::Head => candidate.head.as_ref(),
+    });
+    of_side
+        .flat_map(SideRender::manifests)
+        .filter(|manifest| manifest.key.is("apiextensions.k8s.io", "CustomResourceDefinition"))
+        .map(Arc::clone)
+        .collect()
+}
+
+/// Whether anything of the Application differs between the sides.
+pub(super) fn is_affected(candidate: &Candidate<'_>) -> bool {
+    let (Some(base), Some(head)) = (&candidate.base, &candidate.head) else { return true };
+    if candidate.entry.definition_changes() || base.application.object != head.application.object || candidate.untracked.is_some() {
+        return true;
+    }
+    match (&base.render, &head.render) {
+        (Render::Done(base), Render::Done(head)) => {
+            base.manifests.len() != head.manifests.len()
+                || base.manifests.iter().zip(&head.manifests).any(|(before, after)| before.object != after.object)
+                || base.duplicate_keys.len() != head.duplicate_keys.len()
+        }
+        // What it renders to is not known.
+        _ => candidate.touched,
+    }
+}
+
+/// The cluster that the Application is on so far, where that is another one.
+pub(super) fn previous_server(candidate: &Candidate<'_>, world: &World<'_>) -> Option<Arc<str>> {
+    let head = world.server(&candidate.head.as_ref()?.application.spec.destination).ok()?;
+    let before = match &candidate.entry.live {
+        Some((live, _)) => &live.spec.destination,
+        None => &candidate.base.as_ref()?.application.spec.destination,
+    };
+    world.server(before).ok().filter(|before| *before != head)
+}

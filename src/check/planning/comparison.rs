@@ -1,0 +1,201 @@
+//! What the other side tells about a plan: what the change introduces, what was due before, where removed objects stood.
+//!
+//! Takes the plans of both sides of one Application; completes the one of head.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::candidate::Candidate;
+use crate::argocd::names::LAST_APPLIED;
+use crate::manifest::{Manifest, ResourceKey, annotation};
+use crate::plan::{Action, AppChange, Change, Phase, Reason, SyncMode, SyncPlan, World, application, permission};
+use crate::rules::UnstableObject;
+
+/// Earlier changes that one remark names.
+const MAX_NAMED: usize = 6;
+
+/// Both worlds of a comparison.
+#[derive(Clone, Copy)]
+pub(super) struct Worlds<'a> {
+    pub(super) base: &'a World<'a>,
+    pub(super) head: &'a World<'a>,
+}
+
+/// Adds to the plan of head what base tells.
+pub(super) fn compare(
+    plan: &mut SyncPlan,
+    base_plan: Option<&SyncPlan>,
+    candidate: Option<&Candidate<'_>>,
+    worlds: Worlds<'_>,
+    unstable: &[UnstableObject],
+) {
+    let id = plan.application.id.to_string();
+    let base_targets = candidate.map(|candidate| base_targets(candidate, worlds.base)).unwrap_or_default();
+    let before: HashMap<(&ResourceKey, Option<&Arc<str>>), &Change> =
+        base_plan.into_iter().flat_map(|plan| &plan.changes).map(|change| ((&change.key, change.cluster.as_ref()), change)).collect();
+    let starts = runs_by_itself(plan) && !base_plan.is_some_and(runs_by_itself);
+    for change in &mut plan.changes {
+        change.base = base_targets.get(&change.key).cloned();
+        change.introduced = match before.get(&(&change.key, change.cluster.as_ref())) {
+            Some(same) => {
+                let now_reached = change.reached && !same.reached;
+                same.action != change.action
+                    || !same_target(same, change, &id, unstable)
+                    || now_reached
+                    || (starts && has_effect(change.action))
+            }
+            None => true,
+        };
+        change.earlier = has_effect(change.action) && is_earlier(change);
+    }
+    if let Some(base_plan) = base_plan {
+        if [&*plan, base_plan].iter().all(|plan| plan.sync.mode == SyncMode::Deleted) {
+            plan.change = AppChange::Unchanged;
+        }
+        let hidden = no_longer_seen(plan, base_plan, worlds.head);
+        plan.changes.extend(hidden);
+    }
+}
+
+/// Names the changes that waited before and that the merge ships along.
+pub(in crate::check) fn shipped_along(plans: &[SyncPlan]) -> Option<String> {
+    let ships = plans.iter().filter(|plan| plan.sync.mode == SyncMode::Automated && plan.sync.starts);
+    let earlier: Vec<String> = ships
+        .flat_map(|plan| plan.changes.iter().filter(|change| change.earlier && change.reached).map(move |change| (plan, change)))
+        .map(|(plan, change)| format!("{} {} ({})", change.action.as_str(), change.key.named(), plan.application.id))
+        .collect();
+    let (count, shown) = (earlier.len(), earlier.get(..MAX_NAMED).unwrap_or(&earlier).join(", "));
+    let rest = count.saturating_sub(MAX_NAMED);
+    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+    match count {
+        0 => None,
+        1 => Some(format!("merging also ships 1 earlier change that was never synced: {shown}")),
+        _ => Some(format!("merging also ships {count} earlier changes that were never synced: {shown}{more}")),
+    }
+}
+
+/// The same for an Application of which nothing differs: nothing is introduced, and every target stood in Git before.
+pub(super) fn compare_unchanged(plan: &mut SyncPlan) {
+    for change in &mut plan.changes {
+        change.base = change.target.clone();
+    }
+}
+
+/// Whether the plan happens without a person.
+fn runs_by_itself(plan: &SyncPlan) -> bool {
+    plan.sync.mode == SyncMode::Deleted || (plan.sync.mode == SyncMode::Automated && plan.sync.starts)
+}
+
+/// Whether the action changes something in the cluster.
+fn has_effect(action: Action) -> bool {
+    matches!(action, Action::Create | Action::Update | Action::Adopt | Action::Replace | Action::Recreate | Action::Prune)
+}
+
+/// Whether Git said the same before, and no sync has brought it to the cluster.
+fn is_earlier(change: &Change) -> bool {
+    let same = match (&change.base, &change.target) {
+        (Some(base), Some(target)) => base.object == target.object,
+        (None, None) => true,
+        _ => false,
+    };
+    if !same || matches!(change.reason, Reason::IgnoredButWritten | Reason::Reapplied { .. }) {
+        return false;
+    }
+    match (change.action, change.live_object(), change.target_object()) {
+        (Action::Update | Action::Replace | Action::Recreate, Some(live), Some(target)) => match was_applied(live, target) {
+            Some(applied) => !applied,
+            // Server-side apply: what Argo CD wrote itself and Git wants otherwise.
+            None => change.diff.iter().any(|field| {
+                field.owner.as_ref().is_some_and(|owner| matches!(owner.as_str(), "argocd-controller" | "argocd-application-controller"))
+            }),
+        },
+        _ => true,
+    }
+}
+
+/// Whether the annotation of the last client-side apply holds this very target: then the difference was made in the cluster. `None` where
+/// there is no such annotation.
+fn was_applied(live: &Value, target: &Value) -> Option<bool> {
+    let mut applied = annotation(live, LAST_APPLIED).and_then(|text| serde_json::from_str::<Value>(text).ok())?;
+    let mut target = target.clone();
+    // kubectl fills in the namespace, and leaves empty annotations.
+    for object in [&mut applied, &mut target] {
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.remove("namespace");
+            if metadata.get("annotations").and_then(Value::as_object).is_some_and(serde_json::Map::is_empty) {
+                metadata.remove("annotations");
+            }
+        }
+    }
+    Some(applied == target)
+}
+
+/// Whether two changes apply the same; what comes out differently each time does not count.
+fn same_target(before: &Change, after: &Change, application: &str, unstable: &[UnstableObject]) -> bool {
+    match (&before.target, &after.target) {
+        (Some(before), Some(after)) => {
+            let is_it = |unstable: &&UnstableObject| unstable.application == application && unstable.key == after.key;
+            before.object == after.object
+                || unstable.iter().find(is_it).is_some_and(|unstable| {
+                    let without = |object: &Value| {
+                        let mut object = object.clone();
+                        for pointer in &unstable.pointers {
+                            object.pointer_mut(pointer).map(Value::take);
+                        }
+                        object
+                    };
+                    without(&before.object) == without(&after.object)
+                })
+        }
+        (None, None) => true,
+        _ => false,
+    }
+}
+
+/// Objects of the Application that its project permitted before and no longer does: Argo CD does not see them any more.
+///
+/// Source: Argo CD `pkg/apis/application/v1alpha1/app_project_types.go:IsLiveResourcePermitted`.
+fn no_longer_seen(plan: &SyncPlan, base_plan: &SyncPlan, head: &World<'_>) -> Vec<Change> {
+    if !matches!(plan.sync.mode, SyncMode::Automated | SyncMode::Manual | SyncMode::Blocked) || plan.server != base_plan.server {
+        return Vec::new();
+    }
+    let seen: HashSet<&ResourceKey> = plan.changes.iter().map(|change| &change.key).collect();
+    let instance = plan.application.id.instance(&head.live.settings().namespace);
+    let hidden = base_plan.changes.iter().filter(|change| {
+        let live = change.live.as_ref();
+        !seen.contains(&change.key)
+            && change.cluster.is_none()
+            && live.is_some_and(|live| {
+                head.live.is_tracked(live) == Some(&*instance) && !permission::live_object(&plan.application, head, &plan.server, live)
+            })
+    });
+    hidden
+        .enumerate()
+        .map(|(index, change)| Change {
+            action: Action::Orphan,
+            reason: Reason::NotPermitted,
+            phase: Phase::Sync,
+            wave: 0,
+            order: plan.changes.len() + index + 1,
+            introduced: true,
+            earlier: false,
+            reached: true,
+            base: change.target.clone(),
+            target: None,
+            diff: Vec::new(),
+            cascade: Vec::new(),
+            stays: Vec::new(),
+            ..change.clone()
+        })
+        .collect()
+}
+
+/// What base rendered, under the keys that it had in the cluster.
+fn base_targets(candidate: &Candidate<'_>, world: &World<'_>) -> HashMap<ResourceKey, Arc<Manifest>> {
+    let Some(base) = candidate.base.as_ref().filter(|base| base.rendered().is_some()) else { return HashMap::new() };
+    let server = world.server(&base.application.spec.destination).unwrap_or_default();
+    let targets = application::normalised(&base.application, base.manifests(), world, &server);
+    targets.manifests.into_iter().map(|manifest| (manifest.key.clone(), manifest)).collect()
+}
