@@ -249,28 +249,34 @@ pub fn unknown_fields(object: &Value) -> Vec<UnknownField> {
     };
     let mut found = Vec::new();
     if let Some(spec) = object.get("spec") {
-        walk(spec, shape, "/spec", shape, &mut found);
+        walk(spec, shape, &mut "/spec".to_owned(), shape, &mut found);
     }
     found
 }
 
-fn walk(value: &Value, shape: &Shape, at: &str, root: &Shape, found: &mut Vec<UnknownField>) {
+fn walk(value: &Value, shape: &Shape, at: &mut String, root: &Shape, found: &mut Vec<UnknownField>) {
     let Fields(known) = shape else { return };
+    let above = at.len();
     match value {
         Value::Array(items) => {
             for (index, item) in items.iter().enumerate() {
-                walk(item, shape, &format!("{at}/{index}"), root, found);
+                at.push('/');
+                at.push_str(&index.to_string());
+                walk(item, shape, at, root, found);
+                at.truncate(above);
             }
         }
         Value::Object(fields) => {
             let open = known.iter().any(|(name, _)| *name == "*");
             for (name, value) in fields {
-                let pointer = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+                at.push('/');
+                at.push_str(&name.replace('~', "~0").replace('/', "~1"));
                 match known.iter().find(|(field, _)| field == name) {
-                    Some((_, shape)) => walk(value, shape, &pointer, root, found),
+                    Some((_, shape)) => walk(value, shape, at, root, found),
                     None if open || value.is_null() => {}
-                    None => found.push(UnknownField { pointer, belongs: place_of(name, root, "spec", 6) }),
+                    None => found.push(UnknownField { pointer: at.clone(), belongs: place_of(name, root, "spec", 6) }),
                 }
+                at.truncate(above);
             }
         }
         _ => {}

@@ -2,7 +2,7 @@
 //!
 //! Takes rendered sources and live state; hands on [`Discovered`]: the inventory with each Application as it will be in effect.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -174,14 +174,23 @@ impl Finder<'_> {
                 CandidateKind::ApplicationSet => self.define_set(&candidate.manifest, None),
             }
         }
-        let mut considered: BTreeSet<(AppId, String)> = BTreeSet::new();
+        // By the sources that were looked at: an Application may come into effect with others later.
+        let mut considered: HashMap<AppId, Vec<Arc<Application>>> = HashMap::new();
         let mut took_live_sets = false;
         for _ in 0..MAX_DEPTH {
             self.expand_sets();
             self.bring_into_effect();
             let fresh = self.in_effect.iter().map(|(id, application)| (id.clone(), Arc::clone(application)));
-            let fresh: Vec<(AppId, Arc<Application>)> =
-                fresh.filter(|(id, application)| considered.insert((id.clone(), sources_text(application)))).collect();
+            let fresh: Vec<(AppId, Arc<Application>)> = fresh
+                .filter(|(id, application)| {
+                    let forms = considered.entry(id.clone()).or_default();
+                    let is_new = !forms.iter().any(|form| reads_the_same(form, application));
+                    if is_new {
+                        forms.push(Arc::clone(application));
+                    }
+                    is_new
+                })
+                .collect();
             if fresh.is_empty() {
                 if took_live_sets {
                     return;
@@ -198,7 +207,7 @@ impl Finder<'_> {
                 })
                 .collect();
             let raw = self.drop_raw_material(rendered.iter().map(|(_, application, _)| &***application));
-            considered.retain(|(id, _)| !raw.contains(id));
+            considered.retain(|id, _| !raw.contains(id));
             for (_, application, rendered) in rendered.into_iter().filter(|(id, ..)| !raw.contains(*id)) {
                 self.adopt_children(application, &rendered.manifests);
             }
@@ -309,8 +318,8 @@ impl Finder<'_> {
 }
 
 /// What decides what an Application renders to.
-fn sources_text(application: &Application) -> String {
-    format!("{:?}", (application.spec.sources(), &application.spec.source_hydrator))
+fn reads_the_same(one: &Application, other: &Application) -> bool {
+    one.spec.sources() == other.spec.sources() && one.spec.source_hydrator == other.spec.source_hydrator
 }
 
 /// A rendered Application in the namespace that it lands in.

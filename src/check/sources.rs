@@ -2,10 +2,13 @@
 //!
 //! Takes Applications; hands on their manifests, or why there are none.
 
+mod known;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use self::known::{Known, Reads};
 use super::options::Options;
 use super::revisions::Revisions;
 use crate::argocd::names::{GROUP, IN_CLUSTER_NAME, IN_CLUSTER_SERVER, SKIP_FILE_RENDERING};
@@ -46,10 +49,12 @@ pub(super) struct Sources<'a> {
     /// What all renders share.
     pub(super) workshop: Workshop,
     capabilities: BTreeMap<Arc<str>, Capabilities>,
-    applications: Mutex<HashMap<(Side, String), Render>>,
+    known: Known,
     /// Each result is made once, whoever asks for it first.
     jobs: Mutex<HashMap<Key, Arc<OnceLock<Made>>>>,
     broken_links: [Option<String>; 2],
+    /// Which repository URLs are this repository.
+    judged_urls: Mutex<HashMap<String, bool>>,
     /// Files and commit of revisions that sources are pinned to, as far as this clone has them.
     pinned: Mutex<HashMap<String, Option<(Tree, String)>>>,
 }
@@ -77,22 +82,32 @@ impl<'a> Sources<'a> {
                 settings_known: live.is_some_and(LiveState::knows_argocd),
             },
             capabilities: live.map(capabilities).unwrap_or_default(),
-            applications: Mutex::default(),
+            known: Known::default(),
             jobs: Mutex::default(),
             broken_links: [broken(Side::Base), broken(Side::Head)],
+            judged_urls: Mutex::default(),
             pinned: Mutex::default(),
         }
     }
 
     /// What is left when all is rendered, and takes long to free. Temporary folders are gone when this returns.
     pub(super) fn into_remains(self) -> impl Send + 'static {
-        (self.workshop.parser, self.applications, self.jobs)
+        (self.workshop.parser, self.known, self.jobs)
     }
 
     /// Whether a source is in this repository.
     pub(super) fn is_here(&self, source: &Source) -> bool {
-        source.chart.is_empty()
-            && (self.revisions.urls.is_empty() || RepoUrl::parse(&source.repo_url).is_some_and(|url| self.revisions.urls.contains(&url)))
+        let urls = &self.revisions.urls;
+        if !source.chart.is_empty() || urls.is_empty() {
+            return source.chart.is_empty();
+        }
+        let mut judged = self.judged_urls.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(is_here) = judged.get(&source.repo_url) {
+            return *is_here;
+        }
+        let is_here = RepoUrl::parse(&source.repo_url).is_some_and(|url| urls.contains(&url));
+        judged.insert(source.repo_url.clone(), is_here);
+        is_here
     }
 
     /// What a source in this repository follows: `None` where a change of the base branch reaches it.
@@ -166,25 +181,33 @@ impl<'a> Sources<'a> {
     }
 
     /// The paths of this repository that decide what an Application renders to at one side, as far as the change reaches it.
-    pub(super) fn inputs(&self, application: &Application, side: Side) -> Inputs {
-        let identity = Identity::of(application, &self.workshop.settings);
-        let sources = application.spec.dry_sources();
-        let references = self.references(application, &sources, side);
-        let mut inputs = Inputs::default();
-        for source in sources.iter().filter(|source| !self.is_here(source) || self.pin(source).is_none()) {
-            inputs.extend(&self.inputs_of(application, source, side, &identity, &references));
-        }
-        inputs
+    pub(super) fn inputs(&self, application: &Application, side: Side) -> Arc<Inputs> {
+        Arc::clone(&self.reads(application, side).reached)
     }
 
     /// Whether an Application may render Applications: it reads one of these files, or a chart that makes Applications out of values.
     pub(super) fn may_be_parent(&self, application: &Application, side: Side, files: &[Arc<str>]) -> bool {
-        let identity = Identity::of(application, &self.workshop.settings);
-        let sources = application.spec.dry_sources();
-        let references = self.references(application, &sources, side);
-        sources.iter().any(|source| {
-            source.chart.contains(APPLICATION_CHART) || self.inputs_of(application, source, side, &identity, &references).contain_any(files)
-        })
+        let mut sources = application.spec.dry_sources().into_owned().into_iter();
+        sources.any(|source| source.chart.contains(APPLICATION_CHART)) || self.reads(application, side).all.contain_any(files)
+    }
+
+    fn reads(&self, application: &Application, side: Side) -> Reads {
+        let known = self.known.of(application, side);
+        let reads = known.reads.get_or_init(|| {
+            let identity = Identity::of(application, &self.workshop.settings);
+            let sources = application.spec.dry_sources();
+            let references = self.references(application, &sources, side);
+            let (mut all, mut reached) = (Inputs::default(), Inputs::default());
+            for source in sources.iter() {
+                let inputs = self.inputs_of(application, source, side, &identity, &references);
+                if !self.is_here(source) || self.pin(source).is_none() {
+                    reached.extend(&inputs);
+                }
+                all.extend(&inputs);
+            }
+            Reads { all: Arc::new(all), reached: Arc::new(reached) }
+        });
+        reads.clone()
     }
 
     /// The files that an Application takes into a kustomization: what stands in them is raw material, and no object of its own.
@@ -228,15 +251,7 @@ impl<'a> Sources<'a> {
 
     /// Renders an Application at one side; every distinct source is rendered once.
     pub(super) fn render(&self, application: &Application, side: Side) -> Render {
-        let spec = &application.spec;
-        let text = format!("{} {} {:?} {:?}", application.id, spec.project, spec.destination, (spec.sources(), &spec.source_hydrator));
-        let key = (side, text);
-        if let Some(known) = self.applications.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            return known.clone();
-        }
-        let render = self.render_anew(application, side);
-        self.applications.lock().unwrap_or_else(PoisonError::into_inner).insert(key, render.clone());
-        render
+        self.known.of(application, side).render.get_or_init(|| self.render_anew(application, side)).clone()
     }
 
     fn render_anew(&self, application: &Application, side: Side) -> Render {

@@ -175,8 +175,12 @@ pub fn render(
 
 /// Whether a directory source would evaluate jsonnet files.
 pub fn has_jsonnet(settings: Option<&Directory>, tree: &Tree, path: &str) -> bool {
-    let selection = Selection::new(settings);
-    relative_entries(tree, path).any(|(relative, _)| relative.ends_with(".jsonnet") && selection.takes(relative))
+    let mut programs = relative_entries(tree, path).filter(|(relative, _)| relative.ends_with(".jsonnet")).peekable();
+    // Globs take long to compile, and few folders hold jsonnet.
+    programs.peek().is_some() && {
+        let selection = Selection::new(settings);
+        programs.any(|(relative, _)| selection.takes(relative))
+    }
 }
 
 /// The entries under a path with their paths relative to it.

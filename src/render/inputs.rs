@@ -74,6 +74,9 @@ impl Inputs {
     #[must_use]
     pub fn through_links(&self, tree: &Tree) -> Self {
         let mut closed = self.clone();
+        if !tree.has_links() {
+            return closed;
+        }
         let mut pending: Vec<(Arc<str>, bool)> = self.files.iter().map(|file| (Arc::clone(file), false)).collect();
         pending.extend(self.folders.iter().map(|folder| (Arc::clone(folder), true)));
         while let Some((path, is_folder)) = pending.pop() {

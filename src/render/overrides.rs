@@ -9,7 +9,6 @@ use super::Inputs;
 use super::request::{RenderError, Request};
 use crate::argocd::Source;
 use crate::manifest::reader::{self, Limits};
-use crate::repo::{Entry, LinkTarget};
 
 /// The override files of a request, in the order in which they are merged.
 fn files(request: &Request<'_>) -> [String; 2] {
@@ -31,7 +30,7 @@ pub(super) fn add_inputs(request: &Request<'_>, inputs: &mut Inputs) {
 pub(super) fn merged(request: &Request<'_>) -> Result<Option<Source>, RenderError> {
     let mut merged: Option<Source> = None;
     for path in files(request) {
-        let Some(entry) = file_at(request, &path) else { continue };
+        let Some(entry) = request.tree.file_behind(&path) else { continue };
         let broken =
             |reason: String| {
                 RenderError::new("render-failed", format!("the override file {path} cannot be used: {reason}"), "Mend or remove the file.")
@@ -57,13 +56,6 @@ pub(super) fn merged(request: &Request<'_>) -> Result<Option<Source>, RenderErro
         target_revision: request.source.target_revision.clone(),
         ..source
     }))
-}
-
-fn file_at(request: &Request<'_>, path: &str) -> Option<Entry> {
-    match request.tree.resolve_link(path) {
-        Ok(LinkTarget::File(entry)) => Some(entry),
-        _ => None,
-    }
 }
 
 /// A JSON merge patch. Argo CD reads the result into the struct that it came from, so that a null removes nothing, except in the free-form

@@ -123,6 +123,18 @@ impl Tree {
         Ok(LinkTarget::Directory(reached.join("/")))
     }
 
+    /// The file that `path`, which has no `..` in it, leads to, if there is one.
+    #[must_use]
+    pub fn file_behind(&self, path: &str) -> Option<Entry> {
+        if !self.has_links() {
+            return self.get(path).cloned();
+        }
+        match self.resolve_link(path) {
+            Ok(LinkTarget::File(entry)) => Some(entry),
+            _ => None,
+        }
+    }
+
     /// All links that make Argo CD refuse the whole repository, sorted by path: absolute ones, and relative ones that leave the root at any
     /// component (`util/app/path/path.go:CheckOutOfBoundsSymlinks`, which judges the text of each link by itself and follows none).
     ///

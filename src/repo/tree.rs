@@ -1,5 +1,6 @@
 //! A read-only virtual file tree at one revision: the listing is made at once and sorted, contents are read when asked for.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -85,6 +86,8 @@ struct Inner {
     repository: Repository,
     revision: Revision,
     listing: Listing,
+    /// Whether anything is a symbolic link or a submodule.
+    has_links: bool,
 }
 
 /// What is found while a tree is listed.
@@ -118,7 +121,8 @@ impl Tree {
     pub(super) fn new(repository: Repository, revision: Revision, mut listing: Listing) -> Self {
         listing.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         listing.notes.sort_by(|a, b| a.path().cmp(b.path()));
-        Self { inner: Arc::new(Inner { repository, revision, listing }) }
+        let has_links = listing.entries.iter().any(|entry| matches!(entry.kind, EntryKind::Symlink | EntryKind::Submodule));
+        Self { inner: Arc::new(Inner { repository, revision, listing, has_links }) }
     }
 
     /// What the tree shows.
@@ -131,6 +135,12 @@ impl Tree {
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.inner.listing.entries
+    }
+
+    /// Whether any entry leads elsewhere: a symbolic link or a submodule.
+    #[must_use]
+    pub fn has_links(&self) -> bool {
+        self.inner.has_links
     }
 
     /// What the listing cannot show, sorted by path.
@@ -146,11 +156,8 @@ impl Tree {
         if dir.is_empty() {
             return entries;
         }
-        let prefix = || dir.bytes().chain(std::iter::once(b'/'));
-        let start = entries.partition_point(|entry| entry.path.bytes().lt(prefix()));
-        let from = entries.get(start..).unwrap_or_default();
-        let is_below = |path: &str| path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'));
-        from.get(..from.partition_point(|entry| is_below(&entry.path))).unwrap_or_default()
+        let from = entries.get(first_below(entries, dir)..).unwrap_or_default();
+        from.get(..from.partition_point(|entry| is_below(&entry.path, dir))).unwrap_or_default()
     }
 
     /// The entry at `path`.
@@ -164,7 +171,8 @@ impl Tree {
     /// Whether `path` is a directory with something in it (Git knows no others). The root always is one.
     #[must_use]
     pub fn is_dir(&self, path: &str) -> bool {
-        normal(path).is_empty() || !self.under(path).is_empty()
+        let (entries, dir) = (self.entries(), normal(path));
+        dir.is_empty() || entries.get(first_below(entries, dir)).is_some_and(|entry| is_below(&entry.path, dir))
     }
 
     /// The contents of the file at `path`, or the text of the symbolic link there. Follows nothing.
@@ -284,6 +292,23 @@ pub(super) fn tree_entries(repo: &gix::Repository, root: ObjectId, prefix: &str,
         }
     }
     Ok(())
+}
+
+/// The index of the first entry that can be below `dir`: of the first path that is not before `dir` with a slash.
+fn first_below(entries: &[Entry], dir: &str) -> usize {
+    let is_before = |path: &str| {
+        let (path, dir) = (path.as_bytes(), dir.as_bytes());
+        let shared = path.len().min(dir.len());
+        match path.get(..shared).cmp(&dir.get(..shared)) {
+            Ordering::Equal => path.get(dir.len()).is_none_or(|next| *next < b'/'),
+            other => other == Ordering::Less,
+        }
+    };
+    entries.partition_point(|entry| is_before(&entry.path))
+}
+
+fn is_below(path: &str, dir: &str) -> bool {
+    path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// `path` without a leading `./` and surrounding slashes; `.` is the root.

@@ -33,8 +33,12 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
 }
 
 fn tell(key: &ResourceKey, manifest: &Manifest, before: Option<&Value>, findings: &mut Findings<'_>) {
+    let unknown = unknown_fields(&manifest.object);
+    if unknown.is_empty() {
+        return;
+    }
     let known: Vec<UnknownField> = before.map(unknown_fields).unwrap_or_default();
-    for field in unknown_fields(&manifest.object) {
+    for field in unknown {
         let path = field.pointer.trim_start_matches('/').replace('/', ".");
         let belongs = field.belongs.as_ref().map(|place| format!("; it belongs at {place}")).unwrap_or_default();
         let message = format!("{} {}: the field {path} does not exist and is dropped{belongs}", key.kind, key.name);
