@@ -6,8 +6,12 @@ use crate::repo::Revision;
 /// What `git add --all` would make of the working tree, in the form of [`listed`], by way of a second index.
 fn added(sandbox: &Sandbox) -> String {
     let second = sandbox.path(".git/second-index");
-    if sandbox.path(".git/index").exists() {
-        std::fs::copy(sandbox.path(".git/index"), &second).expect("a copy of the index");
+    let index = sandbox.path(".git/index");
+    if index.exists() {
+        std::fs::copy(&index, &second).expect("a copy of the index");
+        // Git looks again at files that are as young as the index; a copy of a later moment would hide them.
+        let written = index.metadata().and_then(|metadata| metadata.modified()).expect("the time of the index");
+        std::fs::File::options().write(true).open(&second).and_then(|copy| copy.set_modified(written)).expect("the same time");
     }
     let run = |arguments: &[&str]| {
         let output = Command::new("git")
