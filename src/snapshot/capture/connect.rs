@@ -34,7 +34,7 @@ pub struct ArgocdServer {
     pub ca_file: Option<PathBuf>,
 }
 
-/// Chooses the one of both cryptography libraries in the program that TLS uses. Without a choice the first connection would panic.
+/// Chooses the cryptography that TLS uses. Without a choice the first connection to a store would panic.
 pub fn choose_cryptography() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
