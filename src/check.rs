@@ -101,7 +101,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     let discovered = applications::discover(&sources, loaded.as_ref(), options.all);
     let unseen = seen::unseen_commits(&discovered, &sources);
     let live = match loaded {
-        None => planning::assumed(&discovered, &sources),
+        None => planning::assumed(&discovered, &sources, options.all),
         Some(live) => stand_in::complete(live, &discovered, &sources, options.all),
     };
     let mut planned = planning::plan(&discovered, &sources, &live, options, &wanted);

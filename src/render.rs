@@ -4,6 +4,7 @@
 //! Knows nothing of live state.
 
 pub mod cache;
+pub mod charts;
 pub mod directory;
 pub mod environment;
 #[cfg(test)]
@@ -24,7 +25,10 @@ pub mod scratch;
 use std::borrow::Cow;
 use std::path::Path;
 
+use crate::repo::Tree;
+
 pub use cache::Cache;
+pub use charts::{Charts, Wanted};
 pub use inputs::Inputs;
 pub use kind::SourceKind;
 pub use program::Programs;
@@ -34,6 +38,11 @@ pub use request::{Capabilities, Duplicate, Identity, Reference, RenderError, Ren
 trait Tool {
     /// The paths of the tree that decide the result.
     fn inputs(&self) -> Inputs;
+
+    /// The paths of other trees that decide the result: those of sources that this one names as `$ref`.
+    fn elsewhere(&self) -> &[(Tree, Inputs)] {
+        &[]
+    }
 
     /// All that decides the result besides the contents of the inputs; `None` where rendering costs no more than finding an earlier result.
     fn parameters(&self) -> Option<String>;
@@ -89,6 +98,18 @@ impl<'a> Job<'a> {
         &self.inputs
     }
 
+    /// The paths of one tree that decide the result, be it the source's own or that of a source with a `ref`.
+    pub fn inputs_in(&self, tree: &Tree) -> Inputs {
+        let mut inputs = Inputs::default();
+        if self.request.tree.revision() == tree.revision() {
+            inputs.extend(&self.inputs);
+        }
+        for (_, there) in self.tool.elsewhere().iter().filter(|(other, _)| other.revision() == tree.revision()) {
+            inputs.extend(&there.through_links(tree));
+        }
+        inputs
+    }
+
     /// Under which key an equal result is known; `None` where finding out costs as much as rendering.
     pub fn key(&self) -> Option<Key> {
         let parameters = self.tool.parameters()?;
@@ -130,20 +151,15 @@ impl<'a> Job<'a> {
 
 /// The tool of a source.
 fn tool(request: &Request<'_>, kind: &SourceKind) -> Result<Box<dyn Tool>, Stop> {
-    let path = &request.path;
     match kind {
         SourceKind::Directory => Ok(Box::new(directory::DirectoryTool::new(request)?)),
         SourceKind::Kustomize => Ok(Box::new(kustomize::KustomizeTool::new(request))),
-        SourceKind::Helm => Ok(Box::new(helm::HelmTool::new(request))),
+        SourceKind::Helm | SourceKind::Chart => Ok(Box::new(helm::HelmTool::new(request))),
         SourceKind::Conflict(names) => {
             let message =
                 format!("multiple application sources defined: {names}. Argo CD refuses to choose a tool and generates no manifests");
             Err(RenderError::new("render-failed", message, "Keep one of helm, kustomize, directory and plugin.").into())
         }
         SourceKind::Plugin => Ok(Box::new(plugin::PluginTool::new(request)?)),
-        other => {
-            let why = format!("presync does not render {} sources yet", other.name());
-            Err(Stop::unjudged(format!("{} {path}", other.name()), why))
-        }
     }
 }

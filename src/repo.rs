@@ -22,6 +22,7 @@ pub mod semver;
 #[cfg(unix)]
 mod tests;
 mod tree;
+mod unpacked;
 pub mod url;
 mod worktree;
 

@@ -66,7 +66,7 @@ fn plan(repository: &TempDir, arguments: &[&str], environment: &[(&str, &Path)])
 
 /// The renders in a cache folder.
 fn renders(folder: &Path) -> Vec<PathBuf> {
-    files(&folder.join("renders-1"))
+    files(&folder.join("renders-2"))
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

@@ -83,7 +83,7 @@ fn render(tree: &Tree, workshop: &Workshop) -> Result<Rendered, Stop> {
     let sources = application.spec.sources();
     let named = sources.iter().filter(|source| !source.reference.is_empty());
     let references: BTreeMap<String, Reference<'_>> =
-        named.map(|source| (source.reference.clone(), Reference { source, tree: Ok(tree.clone()) })).collect();
+        named.map(|source| (source.reference.clone(), Reference { source, tree: Ok(tree.clone()), is_compared: true })).collect();
     let request = Request {
         workshop,
         identity: &identity,

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use super::revisions::Revisions;
 use super::{Outcome, mask};
+use crate::argocd::{AppId, Source};
 use crate::finding::{Finding, Location, Place, Suppression};
+use crate::inventory::Inventory;
 use crate::manifest::reader;
 use crate::manifest::span::{self, line_column, locate_nearest};
 use crate::manifest::{Origin, Pointer, Side};
@@ -22,6 +24,8 @@ pub(super) fn locate(outcome: &mut Outcome, revisions: &Revisions) {
     let mut texts = Texts::new();
     for finding in &mut outcome.findings {
         let found = finding.places.iter().filter_map(|place| {
+            let outside = of_fetched_chart(place, finding.application.as_deref(), &outcome.inventory, revisions);
+            let place = outside.as_ref().unwrap_or(place);
             if let Some(decides) = patched(place, &mut texts, revisions) {
                 return Some(decides);
             }
@@ -33,6 +37,23 @@ pub(super) fn locate(outcome: &mut Outcome, revisions: &Revisions) {
         }
     }
     outcome.texts = texts.into_iter().map(|(file, text)| (file, mask::mask(&text).into())).collect();
+}
+
+/// What stands for a place in a chart that is not in the repository: a value file that the change alters, else the Application that names the
+/// chart.
+fn of_fetched_chart(place: &Place, application: Option<&str>, inventory: &Inventory, revisions: &Revisions) -> Option<Place> {
+    let rendered = place.origin.rendered.as_deref().filter(|_| place.origin.is_elsewhere())?;
+    let at = |origin: &Origin, pointer: String| Place { origin: origin.clone(), pointer, label: place.label.clone() };
+    if let Some(values) = rendered.others.iter().find(|values| revisions.changes.touches(&values.path)) {
+        return Some(at(values, String::new()));
+    }
+    let (namespace, name) = application?.split_once('/')?;
+    let definition = inventory.entries.get(&AppId::new(namespace, name))?.definition()?;
+    let sources = definition.application.spec.sources();
+    let is_it = |source: &Source| !source.chart.is_empty() && place.origin.path.starts_with(&format!("{}-", source.chart));
+    let index = sources.iter().position(is_it)?;
+    let named = if definition.application.spec.is_multi_source() { format!("sources/{index}") } else { "source".to_owned() };
+    Some(at(&definition.manifest.origin, format!("/spec/{named}/targetRevision")))
 }
 
 fn text_of(origin: &Origin, texts: &mut Texts, revisions: &Revisions) -> Option<Arc<str>> {

@@ -16,11 +16,12 @@ use crate::argocd::{Application, Source};
 use crate::config::Config;
 use crate::inventory::scan::APPLICATION_CHART;
 use crate::manifest::{Manifest, Side};
+use crate::render::charts::Fetched;
 use crate::render::jsonnet::Imports;
 use crate::render::program::{Limits, Versions};
 use crate::render::scratch::Scratch;
 use crate::render::{
-    Cache, Capabilities, Identity, Inputs, Job, Key, Reference, RenderError, Rendered, Request, SourceKind, Stop, Workshop,
+    Cache, Capabilities, Charts, Identity, Inputs, Job, Key, Reference, RenderError, Rendered, Request, SourceKind, Stop, Wanted, Workshop,
 };
 use crate::repo::follow::Pin;
 use crate::repo::{Follows, Kept, MergeTarget, Parser, RepoUrl, Revision, Tree, clean_path, revision_follows};
@@ -72,6 +73,7 @@ impl<'a> Sources<'a> {
                 parser: Parser::new(SKIP_FILE_RENDERING, GROUP, kept),
                 imports: Imports::default(),
                 scratch: Scratch::default(),
+                charts: Charts::new(options.cache.as_deref(), options.programs.helm_access().clone()),
                 programs: options.programs.clone(),
                 versions: Versions::default(),
                 plugins: config.plugins,
@@ -145,7 +147,7 @@ impl<'a> Sources<'a> {
             // What a commit would be called after the merge is not known; both sides are given the same name, so that it makes no difference.
             let revision = match self.revisions.head.revision() {
                 Revision::Commit(commit) => commit.to_string(),
-                Revision::Index | Revision::Worktree => self.revisions.base_name.clone(),
+                Revision::Index | Revision::Worktree | Revision::Archive(_) => self.revisions.base_name.clone(),
             };
             return Ok((self.revisions.tree(side).clone(), revision));
         };
@@ -215,7 +217,8 @@ impl<'a> Sources<'a> {
         let identity = Identity::of(application, &self.workshop.settings);
         let sources = application.spec.dry_sources();
         let references = self.references(application, &sources, side);
-        let jobs = sources.iter().filter_map(|source| self.job(application, source, side, &identity, &references).ok());
+        let in_git = sources.iter().filter(|source| source.chart.is_empty());
+        let jobs = in_git.filter_map(|source| self.job(application, source, side, &identity, &references).ok());
         let kustomizations = jobs.filter(|job| *job.kind() == SourceKind::Kustomize);
         kustomizations.flat_map(|job| job.inputs().files().cloned().collect::<Vec<_>>()).collect()
     }
@@ -230,6 +233,13 @@ impl<'a> Sources<'a> {
     ) -> Inputs {
         let mut inputs = Inputs::default();
         if is_nothing(application, source) {
+            return inputs;
+        }
+        if !source.chart.is_empty() {
+            // What it reads of this repository is known without the chart.
+            if let Ok(job) = self.chart_job(application, source, side, identity, references, None) {
+                inputs.extend(&job.inputs_in(self.revisions.tree(side)));
+            }
             return inputs;
         }
         match self.job(application, source, side, identity, references) {
@@ -303,8 +313,10 @@ impl<'a> Sources<'a> {
         references: &'s BTreeMap<String, Reference<'s>>,
     ) -> Result<Job<'s>, Stop> {
         if !source.chart.is_empty() {
-            let what = format!("chart {} of {}", source.chart, crate::repo::without_password(&source.repo_url));
-            return Err(Stop::unjudged(what, "presync does not fetch charts from Helm repositories yet"));
+            let wanted =
+                Wanted { repository: source.repo_url.clone(), chart: source.chart.clone(), version: source.target_revision.clone() };
+            let fetched = self.workshop.charts.fetch(&wanted, &self.workshop, &self.revisions.repository)?;
+            return self.chart_job(application, source, side, identity, references, Some(fetched));
         }
         let named = || format!("source {}", crate::repo::without_password(&source.repo_url));
         if !self.is_here(source) {
@@ -348,6 +360,37 @@ impl<'a> Sources<'a> {
         })
     }
 
+    /// The job that renders a chart of a Helm repository; without the chart it only tells what else it reads.
+    fn chart_job<'s>(
+        &'s self,
+        application: &Application,
+        source: &'s Source,
+        side: Side,
+        identity: &'s Identity,
+        references: &'s BTreeMap<String, Reference<'s>>,
+        fetched: Option<Fetched>,
+    ) -> Result<Job<'s>, Stop> {
+        let (tree, revision) = match fetched {
+            Some(fetched) => (fetched.tree, fetched.version),
+            None => {
+                let nothing = self.revisions.repository.unpacked(Vec::new());
+                (nothing.map_err(|error| Stop::unjudged("chart", error.to_string()))?, source.target_revision.clone())
+            }
+        };
+        Job::new(Request {
+            workshop: &self.workshop,
+            identity,
+            source: Cow::Borrowed(source),
+            is_multi_source: application.spec.is_multi_source(),
+            tree,
+            side,
+            path: String::new(),
+            revision,
+            references,
+            capabilities: self.capabilities_of(application),
+        })
+    }
+
     /// The sources of an Application that others may name as `$ref`.
     ///
     /// Source: Argo CD `util/argo/argo.go:GetRefSources`.
@@ -360,7 +403,7 @@ impl<'a> Sources<'a> {
             } else {
                 Err(format!("{} is not this repository; say --repo-url if it is", crate::repo::without_password(&source.repo_url)))
             };
-            (source.reference.clone(), Reference { source, tree })
+            (source.reference.clone(), Reference { source, tree, is_compared: self.is_here(source) && self.pin(source).is_none() })
         });
         found.collect()
     }

@@ -43,6 +43,13 @@ pub struct Origin {
     pub rendered: Option<Arc<RenderedFrom>>,
 }
 
+impl Origin {
+    /// Whether the file is not in the repository: a template of a chart that was fetched.
+    pub fn is_elsewhere(&self) -> bool {
+        self.rendered.as_ref().is_some_and(|rendered| rendered.renderer == Renderer::Chart)
+    }
+}
+
 /// What makes manifests out of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renderer {
@@ -50,6 +57,8 @@ pub enum Renderer {
     Kustomize,
     /// Helm: the file is a template, whose text need not be YAML.
     Helm,
+    /// Helm, out of a chart that is not in the repository: the path names the template behind the chart's name and version.
+    Chart,
     /// Jsonnet: the file is a program.
     Jsonnet,
     /// A config management plugin: the file is the folder's own.
@@ -68,7 +77,7 @@ pub struct RenderedFrom {
 impl RenderedFrom {
     /// Whether the file is a text in which fields cannot be looked up as in YAML.
     pub fn is_program(&self) -> bool {
-        matches!(self.renderer, Renderer::Helm | Renderer::Jsonnet | Renderer::Plugin)
+        matches!(self.renderer, Renderer::Helm | Renderer::Chart | Renderer::Jsonnet | Renderer::Plugin)
     }
 }
 

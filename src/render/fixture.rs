@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::charts::Charts;
 use super::jsonnet::Imports;
 use super::program::{Limits, Programs, Versions};
 use super::scratch::Scratch;
@@ -83,6 +84,7 @@ impl Setup {
                 parser: Parser::new(SKIP_FILE_RENDERING, GROUP, Kept::default()),
                 imports: Imports::default(),
                 scratch: Scratch::default(),
+                charts: Charts::default(),
                 programs: Programs::in_folder(tools::folder()),
                 versions: Versions::default(),
                 plugins: BTreeMap::new(),

@@ -34,6 +34,7 @@ use unstable::Suspicion;
 /// Helm as a tool.
 pub(super) struct HelmTool {
     inputs: Inputs,
+    elsewhere: Vec<(Tree, Inputs)>,
     parameters: String,
     plan: Result<Plan, Stop>,
 }
@@ -51,17 +52,18 @@ impl HelmTool {
     pub(super) fn new(request: &Request<'_>) -> Self {
         let mut inputs = Inputs::default();
         inputs.folder(&request.path);
-        let plan = Self::plan(request, &mut inputs);
+        let mut elsewhere = Vec::new();
+        let plan = Self::plan(request, &mut inputs, &mut elsewhere);
         let parameters = plan.as_ref().map(|plan| plan.parameters(request)).unwrap_or_default();
-        Self { inputs, parameters, plan }
+        Self { inputs, elsewhere, parameters, plan }
     }
 
-    fn plan(request: &Request<'_>, inputs: &mut Inputs) -> Result<Plan, Stop> {
+    fn plan(request: &Request<'_>, inputs: &mut Inputs, elsewhere: &mut Vec<(Tree, Inputs)>) -> Result<Plan, Stop> {
         let settings = HelmSettings::read(request.source.helm.as_ref())?;
         let directories = chart::directories(&request.tree, &request.path).map_err(|repository| {
             RenderError::new(
                 "render-failed",
-                format!("the chart {} depends on {repository}, which is outside of the repository", shown(&request.path)),
+                format!("the chart {} depends on {repository}, which is outside of the repository", shown(request)),
                 "Keep the charts of file:// dependencies inside the repository.",
             )
         })?;
@@ -78,7 +80,13 @@ impl HelmTool {
             substitute: &substitute,
         };
         let paths = settings.file_parameters.iter().map(|parameter| parameter.path.as_str());
-        lookup.note(&mut settings.value_files.iter().map(String::as_str).chain(paths), inputs);
+        for (tree, read) in lookup.noted(&mut settings.value_files.iter().map(String::as_str).chain(paths)) {
+            if is_same(&tree, &request.tree) {
+                inputs.extend(&read);
+            } else {
+                elsewhere.push((tree, read));
+            }
+        }
         let value_files = lookup.value_files(&settings.value_files, settings.ignore_missing_value_files)?;
         let mut file_parameters = BTreeMap::new();
         for parameter in &settings.file_parameters {
@@ -91,6 +99,10 @@ impl HelmTool {
 impl Tool for HelmTool {
     fn inputs(&self) -> Inputs {
         self.inputs.clone()
+    }
+
+    fn elsewhere(&self) -> &[(Tree, Inputs)] {
+        &self.elsewhere
     }
 
     fn parameters(&self) -> Option<String> {
@@ -107,6 +119,7 @@ impl Tool for HelmTool {
         let started = Instant::now();
         let (text, built) = bench.template()?;
         let mut rendered = read(request, plan, &text)?;
+        rendered.is_transient = built.is_some() && dependencies::may_change(request);
         rendered.unstable = unstable_fields(&bench, built.as_ref(), &text, started);
         rendered.is_transient |= !rendered.unstable.is_empty();
         Ok(rendered)
@@ -163,18 +176,21 @@ impl Plan {
         found
     }
 
-    /// The value files of the source's own tree, those that win first.
+    /// The value files of the repository that is compared, those that win first.
     fn deciding_files(&self, request: &Request<'_>) -> Vec<Origin> {
-        let is_own = |name: &String| {
-            let tree = request.references.get(name).and_then(|reference| reference.tree.as_ref().ok());
-            tree.is_some_and(|tree| is_same(tree, &request.tree))
+        let fetched = is_fetched(request);
+        let is_here = |name: &String| {
+            request.references.get(name).is_some_and(|reference| {
+                let is_own = reference.tree.as_ref().is_ok_and(|tree| is_same(tree, &request.tree));
+                is_own || (fetched && reference.is_compared)
+            })
         };
         let named = self.value_files.iter().rev().filter_map(|file| match file {
-            ValueFile::Own(path) => Some(path.clone()),
-            ValueFile::Referenced(name, path) if is_own(name) => Some(path.clone()),
+            ValueFile::Own(path) if !fetched => Some(path.clone()),
+            ValueFile::Referenced(name, path) if is_here(name) => Some(path.clone()),
             _ => None,
         });
-        let defaults = Some(chart::join(&request.path, "values.yaml")).filter(|path| request.tree.get(path).is_some());
+        let defaults = Some(chart::join(&request.path, "values.yaml")).filter(|path| !fetched && request.tree.get(path).is_some());
         let origin =
             |path: String| Origin { path: path.into(), side: request.side, document: 0..0, line: 1, within: String::new(), rendered: None };
         named.chain(defaults).map(origin).collect()
@@ -191,13 +207,15 @@ const MEND: &str = "Run `helm template` on the chart with the same values and me
 /// Reads what helm wrote.
 fn read(request: &Request<'_>, plan: &Plan, text: &str) -> Result<Rendered, Stop> {
     let (tree, path) = (&request.tree, request.path.as_str());
-    let mut origins = Origins::new(tree, path, request.side, plan.deciding_files(request));
+    let label = is_fetched(request).then(|| format!("{}-{}", request.source.chart, request.revision));
+    let mut origins = Origins::new(tree, path, label, request.side, plan.deciding_files(request));
     let sources = output::Sources::new(text, &|source| chart::template_place(tree, path, source).is_some());
     let file = ParsedFile::of_output(text.as_bytes());
     if let Some(error) = &file.error {
         let origin = origins.of(sources.around(text, file.documents.last().map_or(0, |place| place.range.end)), &Value::Null);
         let message = format!("what helm renders from {} is no YAML: {}", origin.path, error.kind);
-        return Err(RenderError::new("render-failed", message, MEND).at(&origin.path, origin.side, 1, 1).into());
+        let error = RenderError::new("render-failed", message, MEND);
+        return Err(if is_fetched(request) { error } else { error.at(&origin.path, origin.side, 1, 1) }.into());
     }
     let mut rendered = Rendered {
         manifests: super::output::manifests("helm", &file, |object, place| origins.of(sources.before(place.range.end), &object.object))?,
@@ -221,6 +239,16 @@ fn value_file_schemes(request: &Request<'_>) -> Vec<String> {
     }
 }
 
-fn shown(path: &str) -> &str {
-    if path.is_empty() { "at the repository root" } else { path }
+/// Whether the chart comes from a Helm repository and not from Git.
+fn is_fetched(request: &Request<'_>) -> bool {
+    !request.source.chart.is_empty()
+}
+
+/// What the chart of a request is called in messages.
+fn shown(request: &Request<'_>) -> String {
+    match (is_fetched(request), request.path.as_str()) {
+        (true, _) => format!("{} {}", request.source.chart, request.revision),
+        (false, "") => "at the repository root".to_owned(),
+        (false, path) => path.to_owned(),
+    }
 }

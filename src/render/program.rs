@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::charts::access::Access;
 use super::scratch::Scratch;
 
 /// The shell that sets limits and ends process groups. Where there is none, only the program itself is ended, and memory is not bounded.
@@ -31,6 +32,7 @@ pub struct Programs {
     kustomize: Option<PathBuf>,
     kubectl: Option<PathBuf>,
     presync: Option<PathBuf>,
+    helm_access: Access,
 }
 
 /// How Kustomize is run.
@@ -43,7 +45,8 @@ pub enum KustomizeProgram<'a> {
 }
 
 impl Programs {
-    /// The programs that `PRESYNC_HELM`, `PRESYNC_KUSTOMIZE` and `PRESYNC_KUBECTL` name, else those found through `PATH`.
+    /// The programs that `PRESYNC_HELM`, `PRESYNC_KUSTOMIZE` and `PRESYNC_KUBECTL` name, else those found through `PATH`, and the user's
+    /// configuration of helm.
     pub fn from_environment() -> Self {
         let find = |variable: &str, name: &str| match std::env::var_os(variable).filter(|path| !path.is_empty()) {
             Some(path) => Some(PathBuf::from(path)).filter(|path| is_program(path)),
@@ -54,19 +57,25 @@ impl Programs {
             kustomize: find("PRESYNC_KUSTOMIZE", "kustomize"),
             kubectl: find("PRESYNC_KUBECTL", "kubectl"),
             presync: None,
+            helm_access: Access::from_environment(),
         }
     }
 
     /// The programs that lie in a folder, and none besides.
     pub fn in_folder(folder: &Path) -> Self {
         let find = |name: &str| Some(program_in(folder, name)).filter(|path| is_program(path));
-        Self { helm: find("helm"), kustomize: find("kustomize"), kubectl: find("kubectl"), presync: None }
+        Self { helm: find("helm"), kustomize: find("kustomize"), kubectl: find("kubectl"), ..Self::default() }
     }
 
     /// The same with presync itself at this path: what may take too much runs in a process of its own.
     #[must_use]
     pub fn with_presync(self, presync: PathBuf) -> Self {
         Self { presync: Some(presync), ..self }
+    }
+
+    /// The user's configuration of helm; empty where programs were not looked for in the environment.
+    pub fn helm_access(&self) -> &Access {
+        &self.helm_access
     }
 
     /// presync itself.

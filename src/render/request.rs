@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::cache::Cache;
+use super::charts::Charts;
 use super::jsonnet::Imports;
 use super::program::{Limits, MissingProgram, Programs, Versions};
 use super::scratch::{Scratch, ScratchError};
@@ -23,6 +24,8 @@ pub struct Workshop {
     pub imports: Imports,
     /// Temporary folders.
     pub scratch: Scratch,
+    /// Charts that are fetched.
+    pub charts: Charts,
     /// The programs that render.
     pub programs: Programs,
     /// Their versions.
@@ -48,6 +51,7 @@ impl Workshop {
             parser: Parser::new(SKIP_FILE_RENDERING, GROUP, Kept::default()),
             imports: Imports::default(),
             scratch: Scratch::default(),
+            charts: Charts::default(),
             programs: Programs::default(),
             versions: Versions::default(),
             plugins: BTreeMap::new(),
@@ -112,6 +116,8 @@ pub struct Reference<'a> {
     pub source: &'a Source,
     /// The files of its repository at the revision that it follows, or why they are not here.
     pub tree: Result<Tree, String>,
+    /// Whether these are the files that the change alters.
+    pub is_compared: bool,
 }
 
 /// One source of one Application at one side.

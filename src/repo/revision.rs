@@ -4,7 +4,7 @@ use std::fmt;
 
 use gix::ObjectId;
 
-use super::tree::{Listing, Tree, tree_entries};
+use super::tree::{ContentId, Listing, Tree, tree_entries};
 use super::{RepoError, Repository, remedy};
 
 /// A commit that is in the repository. Shown as its full id.
@@ -26,6 +26,8 @@ pub enum Revision {
     Index,
     /// The working tree.
     Worktree,
+    /// Files that were fetched from elsewhere.
+    Archive(ContentId),
 }
 
 impl fmt::Display for Revision {
@@ -34,6 +36,7 @@ impl fmt::Display for Revision {
             Self::Commit(commit) => commit.fmt(f),
             Self::Index => f.write_str("index"),
             Self::Worktree => f.write_str("worktree"),
+            Self::Archive(id) => write!(f, "archive-{id}"),
         }
     }
 }

@@ -4,6 +4,7 @@ mod change;
 mod history;
 mod link;
 mod listing;
+mod unpacked;
 mod worktree;
 
 use std::path::{Path, PathBuf};

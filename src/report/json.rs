@@ -249,7 +249,7 @@ impl<'a> ChangeJson<'a> {
             earlier: change.earlier,
             reached: change.reached,
             reason: change.reason.to_string(),
-            origin: change.origin().map(OriginJson::of),
+            origin: change.origin().filter(|origin| !origin.is_elsewhere()).map(OriginJson::of),
             diff: change.diff.iter().map(FieldJson::of).collect(),
             cluster: change.cluster.as_deref(),
             cascade: change.cascade.iter().map(DependentJson::of).collect(),
@@ -352,7 +352,7 @@ impl<'a> ConditionJson<'a> {
             kind: condition.kind,
             message: &condition.message,
             resource: condition.key.as_ref().map(KeyJson::of),
-            origin: condition.origin.as_ref().map(OriginJson::of),
+            origin: condition.origin.as_ref().filter(|origin| !origin.is_elsewhere()).map(OriginJson::of),
         }
     }
 }

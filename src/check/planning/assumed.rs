@@ -16,8 +16,8 @@ use crate::manifest::Side;
 use crate::plan::{World, application};
 use crate::snapshot::{AssumedObject, LiveState};
 
-/// Live state where there is no snapshot: what base renders stands in for it.
-pub(in crate::check) fn assumed(discovered: &Discovered, sources: &Sources<'_>) -> LiveState {
+/// Live state where there is no snapshot: what base renders stands in for it. Charts of Applications that nothing plans are not fetched.
+pub(in crate::check) fn assumed(discovered: &Discovered, sources: &Sources<'_>, all: bool) -> LiveState {
     let nothing = LiveState::default();
     let world = World::new(&nothing, BTreeMap::new(), &[]);
     let applications: Vec<&Arc<Application>> =
@@ -27,6 +27,11 @@ pub(in crate::check) fn assumed(discovered: &Discovered, sources: &Sources<'_>) 
         .into_par_iter()
         .map(|application| {
             let touched = sources.inputs(application, Side::Base).touched_by(changes);
+            let is_fetched = application.spec.sources().iter().any(|source| !source.chart.is_empty());
+            let head = discovered.effective.get(&(Side::Head, application.id.clone()));
+            if is_fetched && !(all || touched || head.is_none_or(|head| head.object != application.object)) {
+                return Vec::new();
+            }
             assumed_objects(application, touched, sources, &world)
         })
         .collect();

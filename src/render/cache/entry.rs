@@ -11,7 +11,7 @@ use crate::manifest::origin::{RenderedFrom, Renderer};
 use crate::manifest::{Manifest, Origin, ResourceKey, Side, reader};
 
 /// Counts up with each change of what an entry holds or how renders are made of the same inputs.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 /// Bytes of the decompressed JSON.
 const MAX_TEXT_BYTES: u64 = 512 << 20;
 const CHECKSUM_BYTES: usize = 32;
@@ -56,6 +56,7 @@ struct StoredFrom {
 enum StoredRenderer {
     Kustomize,
     Helm,
+    Chart,
     Jsonnet,
     Plugin,
 }
@@ -139,6 +140,7 @@ impl StoredOrigin {
             by: match from.renderer {
                 Renderer::Kustomize => StoredRenderer::Kustomize,
                 Renderer::Helm => StoredRenderer::Helm,
+                Renderer::Chart => StoredRenderer::Chart,
                 Renderer::Jsonnet => StoredRenderer::Jsonnet,
                 Renderer::Plugin => StoredRenderer::Plugin,
             },
@@ -159,6 +161,7 @@ impl StoredOrigin {
             let renderer = match made.by {
                 StoredRenderer::Kustomize => Renderer::Kustomize,
                 StoredRenderer::Helm => Renderer::Helm,
+                StoredRenderer::Chart => Renderer::Chart,
                 StoredRenderer::Jsonnet => Renderer::Jsonnet,
                 StoredRenderer::Plugin => Renderer::Plugin,
             };

@@ -129,14 +129,13 @@ impl Lookup<'_> {
         self.tree_of(file).is_none_or(|(tree, path)| tree.resolve_link(path).is_ok())
     }
 
-    /// Adds what the entries of `valueFiles` and the paths of `fileParameters` look for in the source's own tree to its inputs: the files
-    /// whether they exist or not, and for a glob the folder in which it looks.
-    pub(super) fn note(&self, entries: &mut dyn Iterator<Item = &str>, inputs: &mut Inputs) {
+    /// What the entries of `valueFiles` and the paths of `fileParameters` look for, by tree: the files whether they exist or not, and for a
+    /// glob the folder in which it looks.
+    pub(super) fn noted(&self, entries: &mut dyn Iterator<Item = &str>) -> Vec<(Tree, Inputs)> {
+        let mut noted: Vec<(Tree, Inputs)> = Vec::new();
         for file in entries.filter_map(|entry| self.place(entry).ok()) {
             let Some((tree, path)) = self.tree_of(&file) else { continue };
-            if tree.revision() != self.tree.revision() {
-                continue;
-            }
+            let mut inputs = Inputs::default();
             match path.find(['*', '?', '[', '{']) {
                 Some(wildcard) if file.is_glob() => {
                     let fixed = path.get(..wildcard).unwrap_or_default();
@@ -144,7 +143,12 @@ impl Lookup<'_> {
                 }
                 _ => inputs.file(path),
             }
+            match noted.iter_mut().find(|(known, _)| known.revision() == tree.revision()) {
+                Some((_, known)) => known.extend(&inputs),
+                None => noted.push((tree.clone(), inputs)),
+            }
         }
+        noted
     }
 
     fn expand(&self, entry: &str, file: &ValueFile) -> Result<Vec<ValueFile>, Stop> {
@@ -221,7 +225,7 @@ mod tests {
         let other = referenced.map(plain);
         let source = Source::default();
         let references: BTreeMap<String, Reference<'_>> =
-            other.iter().map(|tree| ("ref".to_owned(), Reference { source: &source, tree: Ok(tree.clone()) })).collect();
+            other.iter().map(|tree| ("ref".to_owned(), Reference { source: &source, tree: Ok(tree.clone()), is_compared: true })).collect();
         let schemes = ["https".to_owned()];
         let lookup = Lookup {
             tree: &own,

@@ -16,15 +16,18 @@ use crate::repo::{LinkTarget, Tree};
 pub(super) struct Origins<'t> {
     tree: &'t Tree,
     chart: &'t str,
+    /// What a chart that is not in the repository is called.
+    label: Option<String>,
     side: Side,
     rendered: Arc<RenderedFrom>,
     texts: BTreeMap<String, Option<String>>,
 }
 
 impl<'t> Origins<'t> {
-    /// For the chart at a path. `others` are the value files that decide, those that win first.
-    pub(super) fn new(tree: &'t Tree, chart: &'t str, side: Side, others: Vec<Origin>) -> Self {
-        Self { tree, chart, side, rendered: Arc::new(RenderedFrom { renderer: Renderer::Helm, others }), texts: BTreeMap::new() }
+    /// For the chart at a path, with a label where it is not in the repository. `others` are the value files that decide, those that win first.
+    pub(super) fn new(tree: &'t Tree, chart: &'t str, label: Option<String>, side: Side, others: Vec<Origin>) -> Self {
+        let renderer = if label.is_some() { Renderer::Chart } else { Renderer::Helm };
+        Self { tree, chart, label, side, rendered: Arc::new(RenderedFrom { renderer, others }), texts: BTreeMap::new() }
     }
 
     /// The origin of an object; without a template it is the chart itself.
@@ -39,6 +42,10 @@ impl<'t> Origins<'t> {
         let (document, line) = match name {
             Some(name) => (0..0, line_of_dependency(text, &name)),
             None => part_of(text, object),
+        };
+        let path = match &self.label {
+            Some(label) => format!("{label}/{path}"),
+            None => path,
         };
         Origin { path: path.into(), side: self.side, document, line, within: String::new(), rendered: Some(Arc::clone(&self.rendered)) }
     }

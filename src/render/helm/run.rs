@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::arguments::{self, Invocation};
 use super::files::ValueFile;
-use super::{MEND, Plan, dependencies, message, shown, unstable};
+use super::{MEND, Plan, dependencies, is_fetched, message, shown, unstable};
 use crate::render::environment::Environment;
 use crate::render::program::{Call, Output, ProgramError};
 use crate::render::scratch::{Checkout, Copy};
@@ -30,7 +30,7 @@ pub(super) struct Bench<'a> {
 impl<'a> Bench<'a> {
     /// Lays out the chart and its value files.
     pub(super) fn new(request: &'a Request<'a>, inputs: &'a Inputs, plan: &Plan) -> Result<Self, Stop> {
-        let what = || format!("Helm chart {}", shown(&request.path));
+        let what = || format!("Helm chart {}", shown(request));
         let workshop = request.workshop;
         let helm = workshop.programs.helm().map_err(|missing| Stop::missing(what(), missing))?;
         let remote = plan.value_files.iter().chain(plan.file_parameters.values()).find_map(|file| match file {
@@ -123,8 +123,8 @@ impl<'a> Bench<'a> {
     pub(super) fn failed(&self, said: &str) -> Stop {
         let request = self.request;
         let text = message::readable(said);
-        let error = RenderError::new("render-failed", format!("helm cannot render the chart {}: {text}", shown(&request.path)), MEND);
-        match message::place(&text, &request.tree, &request.path) {
+        let error = RenderError::new("render-failed", format!("helm cannot render the chart {}: {text}", shown(request)), MEND);
+        match message::place(&text, &request.tree, &request.path).filter(|_| !is_fetched(request)) {
             Some((path, line, column)) => error.at(&path, request.side, line, column).into(),
             None => error.into(),
         }
