@@ -25,7 +25,7 @@ pub(crate) mod zone;
 pub use application::{AppId, Application, Destination, Source, SyncPolicy};
 pub use applicationset::{ApplicationSet, ApplicationsSync};
 pub use generate_paths::GeneratePaths;
-pub use options::SyncOptions;
+pub use options::{Propagation, SyncOptions};
 pub use project::Project;
 pub use settings::Settings;
 pub use tracking::{TrackingId, TrackingMethod};

@@ -119,7 +119,12 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         inventory: Inventory::default(),
     };
     outcome.notes.extend(planning::shipped_along(&planned.plans));
-    outcome.notes.extend(discovered.notes);
+    // Both sides may have the same to say.
+    for note in discovered.notes {
+        if !outcome.notes.contains(&note) {
+            outcome.notes.push(note);
+        }
+    }
     if let Err(error) = sources.workshop.parser.keep() {
         outcome.notes.push(format!("what was read cannot be kept for the next run: {error}"));
     }

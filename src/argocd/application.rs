@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::go::{self, null_default};
 use super::names::{GROUP, RESOURCES_FINALIZER, SKIP_RECONCILE};
-use super::options::SyncOptions;
+use super::options::{Propagation, SyncOptions};
 use super::version::Version;
 use crate::manifest::{annotation, key, metadata_str};
 
@@ -333,6 +333,14 @@ impl Application {
     /// Source: Argo CD `controller/appcontroller.go:canProcessApp`; the annotation is read by Go's `strconv.ParseBool`.
     pub fn is_skipped(&self) -> bool {
         annotation(&self.object, SKIP_RECONCILE).is_some_and(|text| matches!(text, "1" | "t" | "T" | "true" | "TRUE" | "True"))
+    }
+
+    /// How its own deletion deletes its objects.
+    ///
+    /// Source: Argo CD `pkg/apis/application/v1alpha1/types.go:GetPropagationPolicy`.
+    pub fn propagation(&self) -> Propagation {
+        let is_background = |finalizer: &String| finalizer.strip_prefix(RESOURCES_FINALIZER) == Some("/background");
+        if self.finalizers.iter().any(is_background) { Propagation::Background } else { Propagation::Foreground }
     }
 
     /// Whether deleting the Application deletes its objects.

@@ -10,7 +10,30 @@ use crate::manifest::annotation;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SyncOptions(pub Vec<String>);
 
+/// What becomes of the objects that a deleted object owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Propagation {
+    /// They go first.
+    Foreground,
+    /// They go after it.
+    Background,
+    /// They stay.
+    Orphan,
+}
+
 impl SyncOptions {
+    /// How prunes delete.
+    ///
+    /// Source: Argo CD `controller/sync.go:SyncAppState`, where `background` and `foreground` win over `orphan`.
+    pub fn prune_propagation(&self) -> Propagation {
+        let policy = |name: &str| self.has(&format!("PrunePropagationPolicy={name}"));
+        match (policy("background"), policy("foreground"), policy("orphan")) {
+            (true, ..) => Propagation::Background,
+            (false, false, true) => Propagation::Orphan,
+            _ => Propagation::Foreground,
+        }
+    }
+
     /// Whether the list holds exactly this entry, for example `CreateNamespace=true`.
     pub fn has(&self, entry: &str) -> bool {
         self.0.iter().any(|one| one == entry)

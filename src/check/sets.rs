@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::applications::{Finder, in_namespace};
 use super::sources::Sources;
 use crate::argocd::names::{GROUP, IN_CLUSTER_SERVER};
-use crate::argocd::{AppId, Application, ApplicationSet, ApplicationsSync};
+use crate::argocd::{AppId, Application, ApplicationSet, ApplicationsSync, Propagation};
 use crate::finding::Unjudged;
 use crate::inventory::applicationset::{self, Clusters, Expansion, Generated, GitFiles, Surroundings};
 use crate::inventory::{Definition, GeneratedBy, Generation, Inventory, SetDefinition, SetEntry};
@@ -462,13 +462,13 @@ pub(super) fn no_longer_generated(inventory: &Inventory, assumed: bool) -> Vec<(
 }
 
 /// The Applications that go with an ApplicationSet that is deleted, with the reason.
-pub(super) fn with_their_set(key: &ResourceKey, inventory: &Inventory, assumed: bool) -> Vec<(AppId, String)> {
+pub(super) fn with_their_set(key: &ResourceKey, inventory: &Inventory, assumed: bool, propagation: Propagation) -> Vec<(AppId, String)> {
     if !key.is(GROUP, "ApplicationSet") {
         return Vec::new();
     }
     let id = AppId::new(&key.namespace, &key.name);
     let Some(set) = inventory.sets.get(&id) else { return Vec::new() };
-    set.goes_with_it(!assumed).into_iter().map(|gone| (gone, format!("it goes with ApplicationSet {id}"))).collect()
+    set.goes_with_it(!assumed, propagation).into_iter().map(|gone| (gone, format!("it goes with ApplicationSet {id}"))).collect()
 }
 
 /// A set as the maker of an Application.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::argocd::{AppId, ApplicationSet, ApplicationsSync};
+use crate::argocd::{AppId, ApplicationSet, ApplicationsSync, Propagation};
 use crate::manifest::Manifest;
 use crate::snapshot::LiveObject;
 
@@ -100,9 +100,10 @@ impl SetEntry {
     /// itself is gone from the files.
     pub fn no_longer_generated(&self) -> Vec<AppId> {
         let (Some(base), Some(head)) = (&self.base, &self.head) else { return Vec::new() };
-        if head.generation != Generation::Done {
+        if matches!(head.generation, Generation::Frozen(_)) {
             return Vec::new();
         }
+        // Where live Applications stand for what a generator gives, a new name template names them anew all the same.
         base.names.difference(&head.names).map(|name| AppId::new(&self.id.namespace, name)).collect()
     }
 
@@ -116,11 +117,14 @@ impl SetEntry {
     /// The Applications that go when the set itself is deleted: those that it owns, or what base generates where nothing is live.
     ///
     /// Source: Argo CD `applicationset/controllers/applicationset_controller.go:Reconcile`: a set that may not delete and carries the resources
-    /// finalizer lets go of its Applications first.
-    pub fn goes_with_it(&self, live_is_known: bool) -> Vec<AppId> {
+    /// finalizer lets go of its Applications first, which is sure to be in time where the deletion goes on in the background only.
+    pub fn goes_with_it(&self, live_is_known: bool, propagation: Propagation) -> Vec<AppId> {
+        if propagation == Propagation::Orphan {
+            return Vec::new();
+        }
         let finalizers = self.live.as_ref().map(|(set, _)| &set.finalizers).or_else(|| self.base.as_ref().map(|base| &base.set.finalizers));
         let lets_go = finalizers.is_some_and(|all| all.iter().any(|one| one == crate::argocd::names::RESOURCES_FINALIZER));
-        if lets_go && !self.policy.deletes {
+        if lets_go && !self.policy.deletes && propagation == Propagation::Background {
             return Vec::new();
         }
         if live_is_known {

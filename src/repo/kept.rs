@@ -229,8 +229,11 @@ pub(super) fn encode(parsed: &ParsedFile) -> Option<Vec<u8>> {
     same.then_some(encoded)
 }
 
-/// Whether the word `Secret` stands in it, by itself: as a kind, or in a manifest within a text.
+/// Whether the word `Secret` stands in it, by itself: as a kind, or in a manifest within a text; or kustomize is to make Secrets out of it.
 fn may_hold_secret(encoded: &[u8]) -> bool {
+    if memmem::find(encoded, b"secretGenerator").is_some() {
+        return true;
+    }
     let letter = |at: Option<usize>| at.and_then(|at| encoded.get(at)).is_some_and(u8::is_ascii_alphanumeric);
     memmem::find_iter(encoded, b"Secret").any(|start| !letter(start.checked_sub(1)) && !letter(Some(start + "Secret".len())))
 }
@@ -284,6 +287,7 @@ mod tests {
             "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: canary}\n",
             "kind: List\nitems:\n- {kind: Secret, data: {a: Y2FuYXJ5}}\n",
             "kind: ConfigMap\ndata:\n  m.yaml: |\n    kind: Secret\n    stringData: {a: canary}\n",
+            "kind: Kustomization\nsecretGenerator: [{name: a, literals: [password=canary]}]\n",
             "kind: ConfigMap\n---\na: [\n",
         ] {
             assert_eq!(encode(&parse(text)), None, "{text}");

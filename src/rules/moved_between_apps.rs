@@ -15,7 +15,12 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         let named = lost.key.named();
         let moves = format!("{named} moves from `{from}` to `{to}`");
         let race = format!("{moves}, and whichever syncs first decides: if `{from}` does, the object is deleted");
+        let data = lost.cascade.iter().find(|dependent| holds_data(&dependent.key)).map(|dependent| dependent.key.named());
         let (grade, message) = match lost.action {
+            Action::Prune if data.is_some() => {
+                let (count, data) = (lost.cascade.len(), data.unwrap_or_default());
+                (None, format!("{race}, the {count} objects below it go along, {data} and its data among them, and they are made anew"))
+            }
             Action::Prune if holds_data(&lost.key) => (None, format!("{race} with its data and made anew")),
             Action::Prune => (Some("stateless"), format!("{race} and made anew")),
             Action::Confirm => (Some("kept"), format!("{moves}; `{from}` deletes it only if a person approves that")),

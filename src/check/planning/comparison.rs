@@ -36,6 +36,7 @@ pub(super) fn compare(
     let before: HashMap<(&ResourceKey, Option<&Arc<str>>), &Change> =
         base_plan.into_iter().flat_map(|plan| &plan.changes).map(|change| ((&change.key, change.cluster.as_ref()), change)).collect();
     let starts = runs_by_itself(plan) && !base_plan.is_some_and(runs_by_itself);
+    let moves = base_plan.is_some_and(|base| base.server != plan.server);
     for change in &mut plan.changes {
         change.base = base_targets.get(&change.key).cloned();
         change.introduced = match before.get(&(&change.key, change.cluster.as_ref())) {
@@ -48,7 +49,8 @@ pub(super) fn compare(
             }
             None => true,
         };
-        change.earlier = has_effect(change.action) && is_earlier(change);
+        // On another cluster nothing was due before.
+        change.earlier = !moves && has_effect(change.action) && is_earlier(change);
     }
     if let Some(base_plan) = base_plan {
         if [&*plan, base_plan].iter().all(|plan| plan.sync.mode == SyncMode::Deleted) {

@@ -22,6 +22,8 @@ pub(super) struct Leaving {
     pub(super) reason: String,
     /// Whether what deletes it is reached.
     pub(super) reached: bool,
+    /// Whether it goes even where another parent has it in Git: an owner takes what it owns along, a parent's prune gives way.
+    certain: bool,
 }
 
 /// One side of the change.
@@ -39,7 +41,7 @@ pub(super) fn follow(plans: &mut BTreeMap<AppId, SyncPlan>, ground: &Ground<'_>)
     let mut pending: VecDeque<Leaving> = plans.values().flat_map(|plan| leaving(plan, ground)).collect();
     if ground.side == Side::Head {
         let dropped = sets::no_longer_generated(&ground.discovered.inventory, ground.world.live.is_assumed());
-        pending.extend(dropped.into_iter().map(|(id, reason)| Leaving { id, reason, reached: true }));
+        pending.extend(dropped.into_iter().map(|(id, reason)| Leaving { id, reason, reached: true, certain: true }));
     }
     let mut held: Vec<Leaving> = Vec::new();
     let mut done: BTreeSet<AppId> = BTreeSet::new();
@@ -48,7 +50,7 @@ pub(super) fn follow(plans: &mut BTreeMap<AppId, SyncPlan>, ground: &Ground<'_>)
             if done.contains(&gone.id) {
                 continue;
             }
-            if other_parent(&gone.id, ground).is_some_and(|parent| !done.contains(parent)) {
+            if !gone.certain && other_parent(&gone.id, ground).is_some_and(|parent| !done.contains(parent)) {
                 held.push(gone);
                 continue;
             }
@@ -67,13 +69,32 @@ pub(super) fn follow(plans: &mut BTreeMap<AppId, SyncPlan>, ground: &Ground<'_>)
         // Who is held by another parent stays, unless that parent has gone meanwhile.
         let (free, still_held): (Vec<Leaving>, Vec<Leaving>) =
             held.into_iter().partition(|gone| other_parent(&gone.id, ground).is_none_or(|parent| done.contains(parent)));
+        held = still_held;
         if free.is_empty() {
             break;
         }
-        (held, pending) = (still_held, free.into());
+        pending = free.into();
     }
-    hang_below(plans, ground);
+    let races = races(held, &done, ground);
+    hang_below(plans, &races, ground);
     unjudged
+}
+
+/// What would go with Applications that another parent has in Git, if the one that prunes them is faster.
+fn races(held: Vec<Leaving>, done: &BTreeSet<AppId>, ground: &Ground<'_>) -> BTreeMap<AppId, SyncPlan> {
+    let mut pending: VecDeque<Leaving> = held.into();
+    let mut races: BTreeMap<AppId, SyncPlan> = BTreeMap::new();
+    while let Some(gone) = pending.pop_front() {
+        if done.contains(&gone.id) || races.contains_key(&gone.id) {
+            continue;
+        }
+        let Some(application) = in_cluster(&gone.id, ground) else { continue };
+        // What cannot be looked at is told where it is planned for itself.
+        let plan = plan_deletion(&application, &gone, ground, &mut Vec::new());
+        pending.extend(leaving(&plan, ground));
+        races.insert(gone.id, plan);
+    }
+    races
 }
 
 /// The parent that renders the Application at this side: who syncs first decides, and it stays in Git.
@@ -144,21 +165,26 @@ fn leaving(plan: &SyncPlan, ground: &Ground<'_>) -> Vec<Leaving> {
         };
         let along = format!("it goes with {}, which Application {parent} deletes", change.key.named());
         if change.key.is(GROUP, "ApplicationSet") {
-            let gone = with_their_set(&change.key, ground).into_iter();
-            found.extend(gone.map(|(id, reason)| Leaving { id, reason, reached: change.reached }));
+            let gone = with_their_set(&change.key, plan, ground).into_iter();
+            found.extend(gone.map(|(id, reason)| Leaving { id, reason, reached: change.reached, certain: true }));
             continue;
         }
-        let swept = change.cascade.iter().map(|dependent| (&dependent.key, &along));
-        for (key, reason) in std::iter::once((&change.key, &reason)).chain(swept) {
-            found.extend(application_id(key).map(|id| Leaving { id, reason: reason.clone(), reached: change.reached }));
+        let swept = change.cascade.iter().map(|dependent| (&dependent.key, &along, true));
+        for (key, reason, certain) in std::iter::once((&change.key, &reason, false)).chain(swept) {
+            found.extend(application_id(key).map(|id| Leaving { id, reason: reason.clone(), reached: change.reached, certain }));
         }
     }
     found
 }
 
-/// The Applications that go with an ApplicationSet, with the reason.
-fn with_their_set(key: &ResourceKey, ground: &Ground<'_>) -> Vec<(AppId, String)> {
-    sets::with_their_set(key, &ground.discovered.inventory, ground.world.live.is_assumed())
+/// The Applications that go with an ApplicationSet that a plan deletes, with the reason.
+fn with_their_set(key: &ResourceKey, plan: &SyncPlan, ground: &Ground<'_>) -> Vec<(AppId, String)> {
+    let application = &plan.application;
+    let propagation = match plan.sync.mode {
+        SyncMode::Deleted => application.propagation(),
+        _ => application.spec.sync_policy.sync_options.prune_propagation(),
+    };
+    sets::with_their_set(key, &ground.discovered.inventory, ground.world.live.is_assumed(), propagation)
 }
 
 fn application_id(key: &ResourceKey) -> Option<AppId> {
@@ -166,19 +192,23 @@ fn application_id(key: &ResourceKey) -> Option<AppId> {
 }
 
 /// Hangs what the deletion of an Application deletes below every place where the Application itself is deleted.
-fn hang_below(plans: &mut BTreeMap<AppId, SyncPlan>, ground: &Ground<'_>) {
-    let deleted: BTreeMap<AppId, Vec<(Dependent, Vec<Dependent>)>> =
-        plans.iter().filter(|(_, plan)| plan.sync.mode == SyncMode::Deleted).map(|(id, plan)| (id.clone(), objects_of(plan))).collect();
-    if deleted.is_empty() {
-        return;
-    }
+fn hang_below(plans: &mut BTreeMap<AppId, SyncPlan>, races: &BTreeMap<AppId, SyncPlan>, ground: &Ground<'_>) {
+    let gone = plans.iter().filter(|(_, plan)| plan.sync.mode == SyncMode::Deleted).chain(races);
+    let deleted: BTreeMap<AppId, Vec<(Dependent, Vec<Dependent>)>> = gone.map(|(id, plan)| (id.clone(), objects_of(plan))).collect();
     for plan in plans.values_mut().filter(|plan| &*plan.server == IN_CLUSTER_SERVER) {
+        let owned: BTreeMap<ResourceKey, Vec<(AppId, String)>> = plan
+            .changes
+            .iter()
+            .filter(|change| change.action.deletes() && change.key.is(GROUP, "ApplicationSet"))
+            .map(|change| (change.key.clone(), with_their_set(&change.key, plan, ground)))
+            .collect();
         for change in plan.changes.iter_mut().filter(|change| change.action.deletes()) {
-            if change.key.is(GROUP, "ApplicationSet") {
-                // Its policy decides which of the Applications that it owns go.
-                let gone = with_their_set(&change.key, ground).into_iter();
+            // The policy of a set decides which of the Applications that it owns go.
+            if let Some(owned) = owned.get(&change.key) {
                 let key = |id: &AppId| ResourceKey::new(GROUP, "Application", &id.namespace, &id.name);
-                change.cascade = gone.map(|(id, _)| Dependent::direct(key(&id), Tie::Owned, None)).collect();
+                let goes = |key: &ResourceKey| owned.iter().any(|(id, _)| application_id(key).as_ref() == Some(id));
+                change.stays.retain(|dependent| !goes(&dependent.key));
+                change.cascade = owned.iter().map(|(id, _)| Dependent::direct(key(id), Tie::Owned, None)).collect();
             }
             let mut tree = Tree { deleted: &deleted, seen: BTreeSet::new(), found: Vec::new() };
             if let Some(id) = application_id(&change.key) {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::Planner;
 use super::row::Row;
+use crate::argocd::Propagation;
 use crate::manifest::{Manifest, ResourceKey};
 use crate::plan::change::{Action, Change, Phase};
 use crate::plan::dependents::{self, Deletion};
@@ -36,18 +37,10 @@ impl Planner<'_> {
         };
         for change in changes.iter_mut().filter(|change| deleted(change)) {
             let Some(live) = &change.live else { continue };
-            let orphans = change.action == Action::Prune && self.orphans();
+            let orphans = change.action == Action::Prune && self.options().prune_propagation() == Propagation::Orphan;
             let hangs = dependents::of(live, self.world.live, Deletion { going: &going, orphans, follows: &follows });
             (change.cascade, change.stays) = (hangs.go, hangs.stay);
         }
-    }
-
-    /// Whether pruned objects let go what they own.
-    ///
-    /// Source: Argo CD `controller/sync.go:SyncAppState`, where `background` and `foreground` win over `orphan`.
-    fn orphans(&self) -> bool {
-        let policy = |name: &str| self.options().has(&format!("PrunePropagationPolicy={name}"));
-        policy("orphan") && !policy("background") && !policy("foreground")
     }
 
     /// Objects that leave Git, or the cluster, without anything noticing: untracked CustomResourceDefinitions, and what stays on
