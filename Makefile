@@ -1,5 +1,5 @@
 # The one command that must pass before a merge.
-.PHONY: test test-live
+.PHONY: test test-live test-pre-commit test-html
 SHELL := /bin/bash
 
 test: export INSTA_UPDATE = no
@@ -15,3 +15,13 @@ test:
 test-live:
 	scripts/tools
 	cargo test --locked --test live -- --ignored --nocapture
+
+# A commit with pre-commit itself, which is fetched from the Python Package Index into .tools.
+test-pre-commit:
+	python3 -m venv .tools/pre-commit
+	.tools/pre-commit/bin/pip install --quiet pre-commit==4.7.0
+	PATH="$(CURDIR)/.tools/pre-commit/bin:$$PATH" cargo test --locked --test pre_commit -- --ignored
+
+# The HTML report in a headless Chromium (Debian: chromium-headless-shell, chromium); CHROMIUM names the program.
+test-html:
+	cargo test --locked --test html -- --ignored --nocapture

@@ -11,6 +11,7 @@ mod output;
 mod rules;
 mod shared;
 mod snapshot;
+mod surroundings;
 
 use std::io;
 use std::process::ExitCode;

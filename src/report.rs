@@ -5,10 +5,18 @@
 pub mod applications;
 mod dependents;
 mod diagnostic;
+mod escape;
 mod excerpt;
 mod fields;
+pub mod github;
+pub mod gitlab;
+pub mod html;
 pub mod json;
+pub mod junit;
+pub mod markdown;
 pub mod plan_text;
+pub mod sarif;
+pub mod setting;
 mod style;
 pub mod summary;
 pub mod text;
@@ -16,6 +24,7 @@ pub mod text;
 #[cfg(test)]
 mod tests;
 
+pub use setting::{FileLinks, RuleText, Setting};
 pub use style::Style;
 
 use std::collections::BTreeMap;
@@ -50,12 +59,29 @@ pub struct Report<'a> {
     pub fail_on: Option<Severity>,
     /// What could not be judged fails the check.
     pub strict: bool,
+    /// The texts of the rules.
+    pub rules: &'a [RuleText],
+    /// The tree of all Applications.
+    pub tree: &'a [applications::Node],
+    /// Where and when the report is made.
+    pub setting: &'a Setting,
 }
 
-impl Report<'_> {
+impl<'a> Report<'a> {
     /// Whether the check fails.
     pub fn fails(&self) -> bool {
-        let failing = |finding: &Finding| finding.suppressed.is_none() && self.fail_on.is_some_and(|level| finding.severity >= level);
-        self.findings.iter().any(failing) || (self.strict && !self.unjudged.is_empty())
+        self.findings.iter().any(|finding| self.counts(finding)) || (self.strict && !self.unjudged.is_empty())
+    }
+
+    /// Whether a finding fails the check.
+    fn counts(&self, finding: &Finding) -> bool {
+        finding.suppressed.is_none() && self.fail_on.is_some_and(|level| finding.severity >= level)
+    }
+
+    /// Path and line of the definition of the Application that a finding is about, for formats that need a file.
+    fn definition_of(&self, finding: &Finding) -> Option<(&'a str, u32)> {
+        let id = finding.application.as_ref()?;
+        let plan = self.plans.iter().find(|plan| plan.application.id.to_string() == *id)?;
+        plan.origin.as_ref().map(|origin| (&*origin.path, origin.line))
     }
 }

@@ -1,14 +1,17 @@
 //! `presync check` and `presync plan`.
 
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::Args;
 
-use super::Failure;
 use super::output::{self, Text};
 use super::shared::{SharedArgs, failed};
+use super::{Failure, surroundings};
 use crate::check::{self, Outcome};
-use crate::report::{Report, applications};
+use crate::finding::Severity;
+use crate::report::applications::Node;
+use crate::report::{Report, RuleText, Setting, applications};
 
 /// Arguments of `presync check`.
 #[derive(Debug, Args)]
@@ -40,19 +43,51 @@ fn applications(args: &SharedArgs) -> Result<ExitCode, Failure> {
     let outcome = check::run(&args.options()).map_err(failed)?;
     let nodes = applications::tree(&outcome.inventory, &outcome.plans, args.all);
     output::write_applications(&nodes, &outcome, args)?;
-    let report = report(&outcome, args);
+    let frame = Frame::default();
+    let report = report(&outcome, args, &frame);
     Ok(if report.fails() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
 fn run(args: &SharedArgs, text: Text) -> Result<ExitCode, Failure> {
-    let outcome = check::run(&args.options()).map_err(failed)?;
-    let report = report(&outcome, args);
+    let started = Instant::now();
+    let options = args.options();
+    let mut outcome = check::run(&options).map_err(failed)?;
+    keep_from(&mut outcome, args.min_severity.severity());
+    let frame = Frame {
+        rules: surroundings::rule_texts()?,
+        tree: applications::tree(&outcome.inventory, &outcome.plans, true),
+        setting: Setting {
+            files: surroundings::file_links(&outcome.base, &outcome.head),
+            complete: surroundings::complete_report(),
+            now: Some(options.now),
+            elapsed: Some(started.elapsed()),
+        },
+    };
+    let report = report(&outcome, args, &frame);
     output::write(&report, args, text)?;
     Ok(if report.fails() { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
+/// Leaves out the findings below a severity, and says how many.
+fn keep_from(outcome: &mut Outcome, lowest: Option<Severity>) {
+    let before = outcome.findings.len();
+    outcome.findings.retain(|finding| lowest.is_some_and(|lowest| finding.severity >= lowest));
+    let left_out = before - outcome.findings.len();
+    if left_out > 0 {
+        outcome.notes.push(format!("{left_out} findings below --min-severity are left out"));
+    }
+}
+
+/// What a report says besides an outcome.
+#[derive(Default)]
+pub(super) struct Frame {
+    rules: Vec<RuleText>,
+    tree: Vec<Node>,
+    setting: Setting,
+}
+
 /// The report on an outcome.
-pub(super) fn report<'a>(outcome: &'a Outcome, args: &SharedArgs) -> Report<'a> {
+pub(super) fn report<'a>(outcome: &'a Outcome, args: &SharedArgs, frame: &'a Frame) -> Report<'a> {
     Report {
         base: outcome.base.clone(),
         head: outcome.head.clone(),
@@ -65,5 +100,8 @@ pub(super) fn report<'a>(outcome: &'a Outcome, args: &SharedArgs) -> Report<'a> 
         notes: &outcome.notes,
         fail_on: args.fail_on.severity(),
         strict: args.strict,
+        rules: &frame.rules,
+        tree: &frame.tree,
+        setting: &frame.setting,
     }
 }

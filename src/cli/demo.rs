@@ -19,7 +19,7 @@ use super::{Failure, output};
 use crate::check::{self, Head, Options, Outcome};
 use crate::finding::Severity;
 use crate::render::Programs;
-use crate::report::{Report, Style, plan_text, text};
+use crate::report::{Report, Setting, Style, plan_text, text};
 use layout::DemoError;
 use steps::{STEPS, Step};
 
@@ -102,7 +102,8 @@ fn write_step(number: usize, step: &Step, directory: &Path, style: Style, out: &
     writeln!(out, "{}", strong(&format!("{line}{line} {title} {rule}"), style))?;
     write_wrapped(step.story, style, out)?;
     let outcome = judged(number, step, directory)?;
-    let report = report(&outcome);
+    let setting = Setting::default();
+    let report = report(&outcome, &setting);
     writeln!(out, "\n{}\n", strong(&format!("$ {}", command("plan", number, step)), style))?;
     plan_text::write(&report, style, out)?;
     writeln!(out, "\n{}\n", strong(&format!("$ {}", command("check", number, step)), style))?;
@@ -149,7 +150,7 @@ fn judged(number: usize, step: &Step, directory: &Path) -> Result<Outcome, Failu
     Ok(outcome)
 }
 
-fn report(outcome: &Outcome) -> Report<'_> {
+fn report<'a>(outcome: &'a Outcome, setting: &'a Setting) -> Report<'a> {
     Report {
         base: outcome.base.clone(),
         head: outcome.head.clone(),
@@ -162,6 +163,9 @@ fn report(outcome: &Outcome) -> Report<'_> {
         notes: &outcome.notes,
         fail_on: Some(Severity::Error),
         strict: false,
+        rules: &[],
+        tree: &[],
+        setting,
     }
 }
 

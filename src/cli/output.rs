@@ -3,13 +3,15 @@
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+use clap::ValueEnum;
 use miette::{GraphicalReportHandler, GraphicalTheme};
 
 use super::Failure;
 use super::shared::{Color, Format, SharedArgs};
+use super::surroundings;
 use crate::check::Outcome;
 use crate::report::applications::{self, Node};
-use crate::report::{Report, Style, json, plan_text, text};
+use crate::report::{Report, Style, github, gitlab, html, json, junit, markdown, plan_text, sarif, text};
 
 /// What the text format shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,16 +36,26 @@ pub(super) fn write(report: &Report<'_>, args: &SharedArgs, text: Text) -> Resul
     let stdout = io::stdout();
     let style = style(args.color, stdout.is_terminal());
     let mut out = BufWriter::new(stdout.lock());
-    write_format(report, args.format, text, style, &mut out)?;
+    if args.format == Format::Text && surroundings::in_github_actions() {
+        github::write_fenced(&mut out, |out| write_format(report, args.format, text, style, out))?;
+        github::write(report, &mut out)?;
+    } else {
+        write_format(report, args.format, text, style, &mut out)?;
+    }
     out.flush()?;
     Ok(())
 }
 
 /// Writes the tree of Applications to standard output and to the files that were asked for.
 pub(super) fn write_applications(nodes: &[Node], outcome: &Outcome, args: &SharedArgs) -> Result<(), Failure> {
+    let formats = args.report.iter().map(|(format, _)| *format).chain([args.format]);
+    if let Some(other) = formats.into_iter().find(|format| !matches!(format, Format::Text | Format::Json)) {
+        let name = other.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        return Err(miette::miette!(help = "The tree is written as text or json.", "--applications has no format {name}").into());
+    }
     let write = |format: Format, style: Style, out: &mut dyn Write| match format {
         Format::Json => applications::write_json(nodes, &outcome.base, &outcome.head, out),
-        Format::Text => applications::write_text(nodes, style, out),
+        _ => applications::write_text(nodes, style, out),
     };
     for (format, path) in &args.report {
         let cannot = |error: io::Error| miette::miette!("cannot write {}: {error}", path.display());
@@ -61,6 +73,12 @@ pub(super) fn write_applications(nodes: &[Node], outcome: &Outcome, args: &Share
 fn write_format(report: &Report<'_>, format: Format, text: Text, style: Style, out: &mut dyn Write) -> io::Result<()> {
     match (format, text) {
         (Format::Json, _) => json::write(report, out),
+        (Format::Sarif, _) => sarif::write(report, out),
+        (Format::Github, _) => github::write(report, out),
+        (Format::Markdown, _) => markdown::write(report, out),
+        (Format::Junit, _) => junit::write(report, out),
+        (Format::Gitlab, _) => gitlab::write(report, out),
+        (Format::Html, _) => html::write(report, out),
         (Format::Text, Text::Findings) => text::write(report, style, out),
         (Format::Text, Text::Plan) => plan_text::write(report, style, out),
     }

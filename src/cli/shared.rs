@@ -54,7 +54,7 @@ pub(super) struct SharedArgs {
     /// Keep nothing for the next run, and use nothing of earlier ones
     #[arg(long, help_heading = "Input")]
     pub(super) no_cache: bool,
-    /// What goes to standard output
+    /// What goes to standard output; in GitHub Actions, annotations besides text
     #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
     pub(super) format: Format,
     /// Also write this format to a file, as FORMAT=FILE (repeatable)
@@ -63,6 +63,9 @@ pub(super) struct SharedArgs {
     /// From which severity on findings fail the check
     #[arg(long, value_enum, default_value_t = Level::Error, value_name = "LEVEL", help_heading = "Output")]
     pub(super) fail_on: Level,
+    /// From which severity on findings are reported; those below count for nothing
+    #[arg(long, value_enum, default_value_t = Level::Info, value_name = "LEVEL", help_heading = "Output")]
+    pub(super) min_severity: Level,
     /// Fail as well if something could not be judged
     #[arg(long, help_heading = "Output")]
     pub(super) strict: bool,
@@ -81,6 +84,18 @@ pub(super) enum Format {
     Text,
     /// For programs.
     Json,
+    /// For code scanning (SARIF 2.1.0).
+    Sarif,
+    /// Annotations of GitHub Actions.
+    Github,
+    /// For a comment on a pull request.
+    Markdown,
+    /// For systems that show test results (JUnit XML).
+    Junit,
+    /// For merge requests of GitLab (code quality).
+    Gitlab,
+    /// One page for a browser.
+    Html,
 }
 
 /// From which severity on findings fail the check.

@@ -220,10 +220,7 @@ struct TreeJson<'a> {
 
 /// Writes the tree as JSON.
 pub fn write_json(nodes: &[Node], base: &str, head: &str, out: &mut dyn Write) -> io::Result<()> {
-    let mut out = BufWriter::new(out);
-    serde_json::to_writer_pretty(&mut out, &TreeJson { version: VERSION, base, head, applications: nodes })?;
-    out.write_all(b"\n")?;
-    out.flush()
+    super::escape::write_json(&TreeJson { version: VERSION, base, head, applications: nodes }, out)
 }
 
 /// Writes the tree as text.

@@ -33,25 +33,28 @@ fn write_field(field: &FieldChange, indent: &str, style: Style, out: &mut dyn Wr
     let since = field.owner_time.as_ref().map(|time| format!(", {}", clean(time))).unwrap_or_default();
     let owner = field.owner.as_ref().map(|owner| format!("   (owned by {}{since})", style.shorten(&clean(owner), 40))).unwrap_or_default();
     let owner = style.paint(Tone::Faint, &owner);
-    if let (Some(Value::String(live)), Some(Value::String(target))) = (&field.live, &field.target)
-        && (live.trim_end().contains('\n') || target.trim_end().contains('\n'))
-    {
-        writeln!(out, "{indent}{path}:{owner}")?;
-        return write_lines(live, target, indent, style, out);
-    }
     let (live, target) = (value(field.live.as_ref()), value(field.target.as_ref()));
     let arrow = style.arrow();
     let one_line = format!("{path}: {live} {arrow} {target}");
-    if fits(&one_line, room) {
+    if !has_lines(field) && fits(&one_line, room) {
         return writeln!(out, "{indent}{path}: {live} {arrow} {target}{owner}");
     }
     writeln!(out, "{indent}{path}:{owner}")?;
-    let from = shared_beginning(&live, &target);
-    for (sign, tone, text) in [("-", Tone::Bad, live), ("+", Tone::Good, target)] {
-        let text = around(&text, from, room - 4, style);
-        writeln!(out, "{indent}  {}", style.paint(tone, &format!("{sign} {text}")))?;
+    for (sign, text) in sides(field, room - 4, style) {
+        let line = match sign {
+            '-' => style.paint(Tone::Bad, &format!("- {text}")),
+            '+' => style.paint(Tone::Good, &format!("+ {text}")),
+            _ => format!("  {}", style.paint(Tone::Faint, &text)),
+        };
+        writeln!(out, "{indent}  {line}")?;
     }
     Ok(())
+}
+
+/// Whether both values are texts, one of them of several lines.
+fn has_lines(field: &FieldChange) -> bool {
+    let lines = |value: &Option<Value>| value.as_ref().and_then(Value::as_str).map(|text| text.trim_end().contains('\n'));
+    matches!((lines(&field.live), lines(&field.target)), (Some(live), Some(target)) if live || target)
 }
 
 fn value(value: Option<&Value>) -> String {
@@ -82,32 +85,42 @@ fn cut_end(text: &str, width: usize, style: Style) -> String {
     format!("{}{}", text.get(..end).unwrap_or(text), style.ellipsis())
 }
 
+/// A field's values as lines with their sign: `-` live, `+` target, and a blank for what is left out between.
+pub(super) fn sides(field: &FieldChange, width: usize, style: Style) -> Vec<(char, String)> {
+    if let (Some(Value::String(live)), Some(Value::String(target))) = (&field.live, &field.target)
+        && has_lines(field)
+    {
+        return differing_lines(live, target, width, style);
+    }
+    let (live, target) = (value(field.live.as_ref()), value(field.target.as_ref()));
+    let from = shared_beginning(&live, &target);
+    [('-', live), ('+', target)].into_iter().map(|(sign, text)| (sign, around(&text, from, width, style))).collect()
+}
+
 /// The lines between what both texts begin with and what both end with.
-fn write_lines(live: &str, target: &str, indent: &str, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn differing_lines(live: &str, target: &str, width: usize, style: Style) -> Vec<(char, String)> {
     let (live, target): (Vec<&str>, Vec<&str>) = (live.lines().collect(), target.lines().collect());
     let before = live.iter().zip(&target).take_while(|(a, b)| a == b).count();
     let (live, target) = (live.get(before..).unwrap_or_default(), target.get(before..).unwrap_or_default());
     let after = live.iter().rev().zip(target.iter().rev()).take_while(|(a, b)| a == b).count();
-    let same = |count: usize, out: &mut dyn Write| {
+    let same = |count: usize| {
         let text = plural(count, "line the same", "lines the same");
-        if count > 0 { writeln!(out, "{indent}    {}", style.paint(Tone::Faint, &format!("{} {text}", style.ellipsis()))) } else { Ok(()) }
+        (count > 0).then(|| (' ', format!("{} {text}", style.ellipsis())))
     };
-    same(before, out)?;
-    let room = style.width.saturating_sub(columns(indent) + 4).max(40);
+    let mut found: Vec<(char, String)> = same(before).into_iter().collect();
     let from = match (live, target) {
         ([a, ..], [b, ..]) => shared_beginning(&clean(a), &clean(b)),
         _ => 0,
     };
-    for (sign, tone, lines) in [("-", Tone::Bad, live), ("+", Tone::Good, target)] {
+    for (sign, lines) in [('-', live), ('+', target)] {
         let lines = lines.get(..lines.len() - after).unwrap_or_default();
         for (index, line) in lines.iter().take(MAX_LINES).enumerate() {
-            let text = around(&clean(line), if index == 0 { from } else { 0 }, room, style);
-            writeln!(out, "{indent}  {}", style.paint(tone, &format!("{sign} {text}")))?;
+            found.push((sign, around(&clean(line), if index == 0 { from } else { 0 }, width, style)));
         }
         if lines.len() > MAX_LINES {
-            let rest = plural(lines.len() - MAX_LINES, "more line", "more lines");
-            writeln!(out, "{indent}  {}", style.paint(tone, &format!("{sign} {} {rest}", style.ellipsis())))?;
+            found.push((sign, format!("{} {}", style.ellipsis(), plural(lines.len() - MAX_LINES, "more line", "more lines"))));
         }
     }
-    same(after, out)
+    found.extend(same(after));
+    found
 }

@@ -4,12 +4,13 @@
 //! filled from the inner ones, so that a change inside never changes the format. Members that have no value are left out, lists are written
 //! even if empty.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::Report;
+use super::escape::write_json;
 use super::summary::{Summary, listed};
 use crate::finding::{Finding, Location, Suppression, Unjudged};
 use crate::manifest::{Origin, ResourceKey};
@@ -21,10 +22,7 @@ pub const VERSION: u32 = 1;
 
 /// Writes the report as JSON, indented by two spaces, with a final newline.
 pub fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut out = BufWriter::new(out);
-    serde_json::to_writer_pretty(&mut out, &ReportJson::of(report))?;
-    out.write_all(b"\n")?;
-    out.flush()
+    write_json(&ReportJson::of(report), out)
 }
 
 #[derive(Serialize)]

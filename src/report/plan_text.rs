@@ -9,7 +9,7 @@ use super::Report;
 use super::dependents::write_dependents;
 use super::fields::write_fields;
 use super::style::{Style, Tone, clean, columns, one_line, wrap};
-use super::summary::{Counts, listed, mode_words, parts};
+use super::summary::{Counts, listed, mode_words, parts, reason_words, resource};
 use crate::argocd::AppId;
 use crate::argocd::names::GROUP;
 use crate::plan::{Action, AppChange, Basis, Change, Phase, SyncMode, SyncPlan};
@@ -145,25 +145,12 @@ impl Columns {
     }
 }
 
-fn resource(change: &Change) -> String {
-    let cluster = change.cluster.as_ref().map(|server| format!(" on {server}")).unwrap_or_default();
-    clean(&format!("{}{cluster}", change.key)).into_owned()
-}
-
 fn write_change(change: &Change, aligned: &Columns, all: bool, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let tone = if change.reached { tone(change.action) } else { Tone::Faint };
     let symbol = symbol(change.action, style);
     let action = format!("{:<width$}", change.action.as_str(), width = aligned.action);
     let resource = resource(change);
-    let mut reason = one_line(&change.reason.to_string());
-    if change.earlier {
-        reason.push_str(" (an earlier change)");
-    } else if !change.introduced && change.action != Action::None {
-        reason.push_str(" (due anyway)");
-    }
-    if !change.reached {
-        reason.push_str(" (not reached)");
-    }
+    let reason = reason_words(change);
     let start = columns(aligned.indent) + 2 + aligned.action + 1;
     write!(out, "{}{}", aligned.indent, style.paint(tone, &format!("{symbol} {action}")))?;
     let name = if change.reached { resource.clone() } else { style.paint(Tone::Faint, &resource) };

@@ -121,7 +121,7 @@ pub(super) fn clean_but(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str
 }
 
 /// Control characters, directional overrides, invisible characters and separators of lines.
-fn acts_on_terminal(c: char) -> bool {
+pub(super) fn acts_on_terminal(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}'

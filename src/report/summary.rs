@@ -3,9 +3,9 @@
 //! Takes a [`Report`]; hands on numbers that every format shows alike.
 
 use super::Report;
-use super::style::plural;
+use super::style::{clean, one_line, plural};
 use crate::finding::Severity;
-use crate::plan::{Action, Change, SyncMode, SyncPlan};
+use crate::plan::{Action, AppChange, Basis, Change, SyncMode, SyncPlan};
 
 /// The changes that a report lists: none of a refused Application or one without manifests, because none will happen; objects in sync only
 /// where all are asked for.
@@ -149,6 +149,42 @@ pub(super) fn mode_words(plan: &SyncPlan) -> String {
         if sync.self_heal {
             words.push_str(", self-heal");
         }
+    }
+    words
+}
+
+/// The object of a change, with its cluster where that is another than the Application's.
+pub(super) fn resource(change: &Change) -> String {
+    let cluster = change.cluster.as_ref().map(|server| format!(" on {server}")).unwrap_or_default();
+    clean(&format!("{}{cluster}", change.key)).into_owned()
+}
+
+/// Why a change happens, with what is special about it.
+pub(super) fn reason_words(change: &Change) -> String {
+    let mut reason = one_line(&change.reason.to_string());
+    if change.earlier {
+        reason.push_str(" (an earlier change)");
+    } else if !change.introduced && change.action != Action::None {
+        reason.push_str(" (due anyway)");
+    }
+    if !change.reached {
+        reason.push_str(" (not reached)");
+    }
+    reason
+}
+
+/// What is left to say of an Application besides its mode: the changes, the definition, and whether live state was assumed.
+pub(super) fn plan_words(plan: &SyncPlan) -> Vec<String> {
+    let counts = Counts::of(listed(plan, false));
+    let mut words = counts.words();
+    if counts == Counts::default() && !matches!(plan.sync.mode, SyncMode::Refused | SyncMode::Error | SyncMode::Deleted) {
+        words.push("nothing to do".to_owned());
+    }
+    if plan.change != AppChange::Unchanged {
+        words.push(format!("{} by the change", plan.change.as_str()));
+    }
+    if plan.basis == Basis::Assumed {
+        words.push("assumed".to_owned());
     }
     words
 }

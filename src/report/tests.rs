@@ -1,7 +1,9 @@
 //! Tests of the formats: what people read, as snapshots.
 
+mod formats;
 mod json;
 mod sample;
+mod schema;
 
 use serde_json::{Value, json};
 

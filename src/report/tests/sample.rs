@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::super::Report;
+use super::super::applications::Node;
+use super::super::{Report, RuleText, Setting};
 use crate::argocd::Application;
 use crate::finding::{Finding, Location, Severity, Suppression, Unjudged};
 use crate::manifest::{Manifest, Origin, ResourceKey, Side};
@@ -23,6 +24,9 @@ pub(super) struct Sample {
     pub(super) all: bool,
     pub(super) fail_on: Option<Severity>,
     pub(super) strict: bool,
+    pub(super) rules: Vec<RuleText>,
+    pub(super) tree: Vec<Node>,
+    pub(super) setting: Setting,
 }
 
 impl Sample {
@@ -37,6 +41,9 @@ impl Sample {
             all: false,
             fail_on: Some(Severity::Error),
             strict: false,
+            rules: Vec::new(),
+            tree: Vec::new(),
+            setting: Setting::default(),
         }
     }
 
@@ -64,6 +71,9 @@ impl Sample {
             notes: &self.notes,
             fail_on: self.fail_on,
             strict: self.strict,
+            rules: &self.rules,
+            tree: &self.tree,
+            setting: &self.setting,
         }
     }
 }
