@@ -48,6 +48,10 @@ pub fn of_removed(live: &Value, operation: Operation<'_>) -> (Action, Reason) {
     let runs = operation.starts || !operation.automated;
     match option {
         Some(("confirm", on_application)) if runs => (Action::Confirm, Reason::PruneConfirm { on_application }),
+        // A sync that somebody starts with prune does not delete it either.
+        Some(("false", on_application)) if !operation.prune && !operation.automated => {
+            (Action::Leftover, Reason::PruneFalse { on_application })
+        }
         _ if !operation.prune && !operation.automated => (Action::Leftover, Reason::ManualSync),
         _ if !operation.prune => (Action::Leftover, Reason::PruneOff),
         Some(("false", on_application)) => (Action::Retain, Reason::PruneFalse { on_application }),
@@ -117,6 +121,21 @@ mod tests {
     #[test]
     fn s9_19_the_live_object_wins_over_the_application() {
         assert_eq!(action(&live("Prune=true"), true, &["Prune=false"], "3.5"), Action::Prune);
+    }
+
+    #[test]
+    fn a_manual_sync_may_prune_only_what_is_not_protected() {
+        let reason = |options: &str, on_application: &[&str], version: &str| {
+            let options_of_application = SyncOptions(on_application.iter().map(|&one| one.to_owned()).collect());
+            let version = Version::parse(version).unwrap();
+            let operation = Operation { prune: false, automated: false, starts: false, options: &options_of_application, version };
+            of_removed(&live(options), operation)
+        };
+        assert_eq!(reason("", &[], "3.5"), (Action::Leftover, Reason::ManualSync));
+        assert_eq!(reason("Prune=false", &[], "3.5"), (Action::Leftover, Reason::PruneFalse { on_application: false }));
+        assert_eq!(reason("", &["Prune=false"], "3.4"), (Action::Leftover, Reason::PruneFalse { on_application: true }));
+        assert_eq!(reason("", &["Prune=false"], "3.3"), (Action::Leftover, Reason::ManualSync));
+        assert_eq!(reason("Prune=true", &["Prune=false"], "3.5"), (Action::Leftover, Reason::ManualSync));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, Findings};
 use super::facts::{View, app_name, plural};
-use crate::plan::{SyncMode, SyncPlan};
+use crate::plan::{Reason, SyncMode, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     for plan in view.facts.plans {
@@ -17,8 +17,10 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             );
             (None, message)
         } else if is_emptied_by_hand(plan) {
+            let goes = plan.changes.iter().filter(|change| change.reason == Reason::ManualSync).count();
+            let what = if goes == plan.changes.len() { "everything".to_owned() } else { format!("{goes} of them") };
             let message = format!(
-                "{} renders no manifests after this change ({}): the next manual sync with prune ticked deletes everything",
+                "{} renders no manifests after this change ({}): the next manual sync with prune ticked deletes {what}",
                 app_name(plan),
                 plural(plan.changes.len(), "live object")
             );
@@ -42,7 +44,7 @@ fn is_guarded(plan: &SyncPlan) -> bool {
 /// Whether a person who syncs with prune removes all there is; there is no guard then.
 fn is_emptied_by_hand(plan: &SyncPlan) -> bool {
     plan.sync.mode == SyncMode::Manual
-        && !plan.changes.is_empty()
+        && plan.changes.iter().any(|change| change.reason == Reason::ManualSync)
         && plan.changes.iter().all(|change| change.target.is_none() && change.action.is_removal())
 }
 
@@ -51,7 +53,7 @@ mod tests {
     use super::super::fixture::*;
     use super::*;
     use crate::finding::{Finding, Severity};
-    use crate::plan::{Action, Change, Reason};
+    use crate::plan::{Action, Change};
     use serde_json::{Value, json};
 
     fn map(name: &str) -> Value {

@@ -17,11 +17,7 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     for (plan, change) in view.changes().filter(|(plan, change)| removes(plan, change)) {
         let Some(fate) = fate(view, plan, change) else { continue };
         let manual = plan.sync.mode == SyncMode::Manual;
-        let grade = match fate.grade {
-            Some(grade) => Some(grade),
-            None if manual => Some("manual"),
-            None => None,
-        };
+        let grade = if manual { Some("manual") } else { fate.grade };
         let when = match manual {
             true => format!("will be deleted by a manual sync of {} with prune", app_name(plan)),
             false => format!("will be deleted by {}", next_sync(plan)),
@@ -199,11 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn a_manual_sync_makes_it_a_warning_about_what_prune_would_do() {
+    fn a_manual_sync_makes_it_a_remark_about_what_prune_would_do() {
         let found = run(&[claim(), volume("Delete")], removed(claim(), Action::Leftover, Reason::ManualSync), |plan| {
             plan.sync.mode = SyncMode::Manual
         });
-        assert_eq!(found[0].severity, Severity::Warning);
+        assert_eq!(found[0].severity, Severity::Info);
         assert!(found[0].message.contains("a manual sync of `orders` with prune"), "{}", found[0].message);
     }
 
@@ -212,6 +208,7 @@ mod tests {
         let stays = [
             (Action::Retain, Reason::PruneFalse { on_application: false }),
             (Action::Leftover, Reason::PruneOff),
+            (Action::Leftover, Reason::PruneFalse { on_application: true }),
             (Action::Confirm, Reason::PruneConfirm { on_application: false }),
             (Action::Orphan, Reason::NoFinalizer),
         ];

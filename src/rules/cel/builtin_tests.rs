@@ -83,6 +83,8 @@ fn prune_off_leftover_words_each_reason() {
     assert!(worded(Action::Leftover, Reason::PruneOff, claim()).contains("`a` syncs without prune"));
     assert!(worded(Action::Leftover, Reason::ManualSync, claim()).contains("only if prune is ticked"));
     assert!(worded(Action::Leftover, Reason::NoSyncStarts, claim()).contains("the next one deletes it"));
+    let by_hand = worded(Action::Leftover, Reason::PruneFalse { on_application: true }, claim());
+    assert!(by_hand.contains("is kept by Prune=false;"), "{by_hand}");
     let protected = annotated(claim(), SYNC_OPTIONS, "Prune=false");
     let on_object = worded(Action::Retain, Reason::PruneFalse { on_application: false }, protected);
     assert!(on_object.contains("is kept by Prune=false on the live object;"), "{on_object}");
@@ -112,7 +114,7 @@ fn a_protection_that_is_not_live_is_the_one_finding_about_a_pruned_claim() {
 }
 
 #[test]
-fn a_claim_that_waits_for_a_manual_sync_is_one_warning() {
+fn a_claim_that_waits_for_a_manual_sync_is_no_warning() {
     let run = |mut plan: SyncPlan| {
         plan.sync.mode = SyncMode::Manual;
         Run { plans: vec![plan], live: snapshot(&[claim()]), ..Run::default() }.loud()
@@ -120,7 +122,7 @@ fn a_claim_that_waits_for_a_manual_sync_is_one_warning() {
     let change = removed(claim(), Action::Leftover, Reason::ManualSync);
     let config = || object("ConfigMap", "v1", "c");
     let kept = changed(config(), config(), config(), Action::None, Reason::InSync);
-    assert_eq!(run(plan("a", vec![change, kept])), [("prune-persistent-data".to_owned(), Severity::Warning)]);
+    assert_eq!(run(plan("a", vec![change, kept])), []);
 }
 
 #[test]
