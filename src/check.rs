@@ -4,7 +4,9 @@
 //! judges, and collects what could not be looked at.
 
 mod applications;
+mod broken;
 mod configuration;
+mod delivery;
 mod judging;
 mod locate;
 mod mask;

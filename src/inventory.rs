@@ -13,6 +13,25 @@ use crate::argocd::{AppId, Application};
 use crate::manifest::Manifest;
 use crate::snapshot::LiveObject;
 
+/// How a definition gets into the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Delivery {
+    /// By the merge alone.
+    #[default]
+    Merge,
+    /// Only when somebody syncs its parent, which does not sync by itself.
+    ParentSync,
+    /// Only when somebody applies the file.
+    ByHand,
+    /// It cannot be said.
+    Unknown {
+        /// The Application that may render it.
+        parent: AppId,
+        /// Why it is not known what that one renders.
+        why: String,
+    },
+}
+
 pub use sets::{Contested, GeneratedBy, Generation, SetDefinition, SetEntry};
 
 /// An Application as one side of the change defines it.
@@ -26,6 +45,19 @@ pub struct Definition {
     pub parent: Option<AppId>,
     /// The ApplicationSet that generates it, if one does.
     pub generated: Option<GeneratedBy>,
+    /// How it gets into the cluster.
+    pub delivery: Delivery,
+    /// Why the document cannot be read as an Application; `application` is then what stood there before.
+    pub broken: Option<Broken>,
+}
+
+/// What keeps a document from being read as an Application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// File and line of the field.
+    pub place: String,
+    /// Why, with the field.
+    pub why: String,
 }
 
 /// Everything known about one Application.
@@ -52,6 +84,11 @@ impl Entry {
     /// The parent that renders it: at head, else at base.
     pub fn parent(&self) -> Option<&AppId> {
         self.definition()?.parent.as_ref()
+    }
+
+    /// How its definition gets into the cluster: at head, else at base.
+    pub fn delivery(&self) -> Option<&Delivery> {
+        Some(&self.definition()?.delivery)
     }
 
     /// The ApplicationSet that generates it: at head, else at base.

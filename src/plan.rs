@@ -25,7 +25,7 @@ pub mod tasks;
 pub mod waits;
 pub mod world;
 
-pub use change::{Action, AppChange, Basis, Change, Condition, FieldChange, Phase, SyncDecision, SyncMode, SyncPlan};
+pub use change::{Action, AppChange, Basis, Change, Condition, FieldChange, ONCE_APPLIED, Phase, SyncDecision, SyncMode, SyncPlan};
 pub use dependents::{Dependent, Tie};
 pub use reason::Reason;
 pub use world::World;

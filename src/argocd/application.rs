@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::go::{self, null_default};
 use super::names::{GROUP, RESOURCES_FINALIZER, SKIP_RECONCILE};
 use super::options::{Propagation, SyncOptions};
+use super::shape::{SpecProblem, spec_problem};
 use super::version::Version;
 use crate::manifest::{annotation, key, metadata_str};
 
@@ -268,12 +269,9 @@ pub enum ApplicationError {
     /// It has no name.
     #[error("the Application has no metadata.name")]
     NoName,
-    /// It has no spec with source and destination.
-    #[error("the Application has no spec with a source and a destination")]
-    Incomplete,
-    /// A field has the wrong type.
-    #[error("the Application's spec cannot be read: {0}")]
-    Spec(String),
+    /// A field is missing or has the wrong type.
+    #[error("the Application cannot be read: {0}")]
+    Spec(SpecProblem),
 }
 
 impl Application {
@@ -297,11 +295,12 @@ impl Application {
         let name = metadata_str(&object, "name").filter(|name| !name.is_empty()).ok_or(ApplicationError::NoName)?;
         let namespace = metadata_str(&object, "namespace").filter(|namespace| !namespace.is_empty()).unwrap_or(default_namespace);
         let id = AppId::new(namespace, name);
-        if !Self::is_complete(&object) {
-            return Err(ApplicationError::Incomplete);
+        if let Some(problem) = spec_problem(&object) {
+            return Err(ApplicationError::Spec(problem));
         }
         let spec = object.get("spec").unwrap_or(&Value::Null);
-        let mut spec = Spec::deserialize(spec).map_err(|error| ApplicationError::Spec(error.to_string()))?;
+        let unreadable = |error: serde_json::Error| SpecProblem { pointer: "/spec".to_owned(), message: format!("spec: {error}") };
+        let mut spec = Spec::deserialize(spec).map_err(|error| ApplicationError::Spec(unreadable(error)))?;
         if spec.project.is_empty() {
             "default".clone_into(&mut spec.project);
         }
@@ -417,7 +416,10 @@ mod tests {
 
     #[test]
     fn a_patch_fragment_is_no_application_and_a_wrong_type_is_named() {
-        assert_eq!(read(json!({"source": {"path": "p"}})).unwrap_err(), ApplicationError::Incomplete);
+        assert_eq!(
+            read(json!({"source": {"path": "p"}})).unwrap_err().to_string(),
+            "the Application cannot be read: spec.destination is missing"
+        );
         assert!(matches!(read(json!({"destination": {}, "source": "x"})), Err(ApplicationError::Spec(_))));
     }
 

@@ -8,20 +8,21 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use serde_json::Value;
 
+use super::delivery::{self, Unrendered};
 use super::sets::{self, SetGround, SetSide};
 use super::sources::{Render, Sources};
 use crate::argocd::names::{GROUP, IN_CLUSTER_SERVER};
 use crate::argocd::{AppId, Application, ApplicationSet};
 use crate::finding::Unjudged;
 use crate::inventory::scan::{self, Candidate, CandidateKind};
-use crate::inventory::{Contested, Definition, Entry, Inventory};
+use crate::inventory::{Contested, Definition, Delivery, Entry, Inventory};
 use crate::manifest::{Manifest, Side, metadata_str};
 use crate::plan::effective;
 use crate::render::Rendered;
 use crate::snapshot::{LiveObject, LiveState};
 
 /// Rounds of the loop over parents; a chain of Applications longer than this is cut off and said.
-const MAX_DEPTH: usize = 50;
+pub(super) const MAX_DEPTH: usize = 50;
 
 /// Everything known about Applications.
 pub(super) struct Discovered {
@@ -29,6 +30,8 @@ pub(super) struct Discovered {
     pub(super) inventory: Inventory,
     /// The Applications as they are in effect, by side.
     pub(super) effective: BTreeMap<(Side, AppId), Arc<Application>>,
+    /// Applications whose definition the merge alone does not bring into the cluster, as they will be once it is applied.
+    pub(super) once_applied: BTreeMap<AppId, Arc<Application>>,
     /// AppProjects in files or rendered, at head.
     pub(super) projects: Vec<Arc<Manifest>>,
     /// What could not be looked at.
@@ -42,7 +45,7 @@ pub(super) struct Finder<'a> {
     pub(super) sources: &'a Sources<'a>,
     /// What is known of ApplicationSets at both sides.
     pub(super) ground: &'a SetGround<'a>,
-    live: BTreeMap<AppId, (Arc<Application>, Arc<LiveObject>)>,
+    pub(super) live: BTreeMap<AppId, (Arc<Application>, Arc<LiveObject>)>,
     pub(super) control_namespace: String,
     pub(super) side: Side,
     /// Files out of which Applications may come, sorted.
@@ -50,12 +53,16 @@ pub(super) struct Finder<'a> {
     pub(super) definitions: BTreeMap<AppId, Definition>,
     /// The Applications as they are in effect at this side.
     pub(super) in_effect: BTreeMap<AppId, Arc<Application>>,
+    /// Applications that may be parents, of which it is not known what they render.
+    pub(super) unrendered: BTreeMap<AppId, Unrendered>,
     pub(super) problems: Vec<Unjudged>,
     projects: Vec<Arc<Manifest>>,
     pub(super) other_side: BTreeMap<AppId, Definition>,
     /// The ApplicationSets.
     pub(super) sets: BTreeMap<AppId, SetSide>,
     pub(super) other_sets: BTreeMap<AppId, SetSide>,
+    /// ApplicationSets in files that nothing has applied.
+    pub(super) unapplied_sets: BTreeMap<AppId, Arc<Manifest>>,
     /// Applications with the two that make them.
     pub(super) twice: BTreeSet<(AppId, [String; 2])>,
     pub(super) notes: Vec<String>,
@@ -75,6 +82,7 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
         ground: &ground,
         sets: BTreeMap::new(),
         other_sets,
+        unapplied_sets: BTreeMap::new(),
         twice: BTreeSet::new(),
         notes: Vec::new(),
         live: live_applications.clone(),
@@ -83,23 +91,29 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
         files: scan::mentioning(sources.revisions.tree(side), &sources.workshop.parser),
         definitions: BTreeMap::new(),
         in_effect: BTreeMap::new(),
+        unrendered: BTreeMap::new(),
         problems: Vec::new(),
         projects: Vec::new(),
         other_side,
     };
     let mut base = finder(Side::Base, BTreeMap::new(), BTreeMap::new());
     base.find(&base_files);
+    base.settle_deliveries();
     let mut head = finder(Side::Head, base.definitions.clone(), base.sets.clone());
     head.find(&head_files);
+    head.settle_deliveries();
     problems.append(&mut head.problems);
     let mut discovered = Discovered {
         effective: BTreeMap::new(),
+        once_applied: delivery::once_applied(&head),
         projects: std::mem::take(&mut head.projects),
         unjudged: problems,
         notes: std::mem::take(&mut head.notes),
         inventory: Inventory { contested: contested(&base, &head), ..Inventory::default() },
     };
     discovered.unjudged.extend(unreadable_files(sources, all));
+    discovered.unjudged.extend(delivery::removed(&base, &head));
+    discovered.unjudged.extend(delivery::unknown_sets(&base, &head));
     let ids: BTreeSet<AppId> = base.definitions.keys().chain(head.definitions.keys()).chain(live_applications.keys()).cloned().collect();
     for id in ids {
         for side in [&base, &head] {
@@ -170,9 +184,13 @@ impl Finder<'_> {
         for candidate in candidates {
             match candidate.kind {
                 CandidateKind::Application => self.define(&candidate.manifest, None),
+                CandidateKind::Incomplete => {}
                 CandidateKind::Project => self.projects.push(Arc::clone(&candidate.manifest)),
                 CandidateKind::ApplicationSet => self.define_set(&candidate.manifest, None),
             }
+        }
+        for candidate in candidates.iter().filter(|candidate| candidate.kind == CandidateKind::Incomplete) {
+            self.define_incomplete(&candidate.manifest);
         }
         // By the sources that were looked at: an Application may come into effect with others later.
         let mut considered: HashMap<AppId, Vec<Arc<Application>>> = HashMap::new();
@@ -200,12 +218,19 @@ impl Finder<'_> {
                 continue;
             }
             let parents = fresh.par_iter().filter(|(_, application)| self.sources.may_be_parent(application, self.side, &self.files));
-            let rendered: Vec<(&AppId, &Arc<Application>, Arc<Rendered>)> = parents
-                .filter_map(|(id, application)| match self.sources.render(application, self.side) {
-                    Render::Done(rendered) => Some((id, application, rendered)),
-                    _ => None,
-                })
-                .collect();
+            let renders: Vec<(&AppId, &Arc<Application>, Render)> =
+                parents.map(|(id, application)| (id, application, self.sources.render(application, self.side))).collect();
+            let mut rendered: Vec<(&AppId, &Arc<Application>, Arc<Rendered>)> = Vec::new();
+            for (id, application, render) in renders {
+                match (delivery::why_not_rendered(&render), render) {
+                    (Some(why), _) => {
+                        let inputs = self.sources.inputs(application, self.side);
+                        self.unrendered.insert(id.clone(), Unrendered { why, inputs });
+                    }
+                    (None, Render::Done(done)) => rendered.push((id, application, done)),
+                    (None, _) => {}
+                }
+            }
             let raw = self.drop_raw_material(rendered.iter().map(|(_, application, _)| &***application));
             considered.retain(|id, _| !raw.contains(id));
             for (_, application, rendered) in rendered.into_iter().filter(|(id, ..)| !raw.contains(*id)) {
@@ -221,9 +246,11 @@ impl Finder<'_> {
 
     /// Works out the Applications in effect that are not known yet, or whose definition has changed since.
     fn bring_into_effect(&mut self) {
-        let ids: BTreeSet<&AppId> =
-            self.definitions.keys().chain(self.live.keys()).filter(|id| !self.in_effect.contains_key(*id)).collect();
-        let fresh: Vec<(AppId, Arc<Application>)> = ids.into_par_iter().filter_map(|id| Some((id.clone(), self.effective(id)?))).collect();
+        let all = self.definitions.keys().chain(self.live.keys());
+        let mut ids: BTreeSet<AppId> = all.filter(|id| !self.in_effect.contains_key(*id)).cloned().collect();
+        self.forget_below(&mut ids);
+        let fresh: Vec<(AppId, Arc<Application>)> =
+            ids.into_par_iter().filter_map(|id| Some((id.clone(), self.effective(&id, 0)?))).collect();
         self.in_effect.extend(fresh);
     }
 
@@ -274,6 +301,8 @@ impl Finder<'_> {
                     manifest: Arc::clone(manifest),
                     parent: parent.cloned(),
                     generated: None,
+                    delivery: Delivery::Merge,
+                    broken: None,
                 };
                 let known = self.definitions.get(&id);
                 if let (Some(parent), Some(by)) = (parent, known.and_then(|known| known.generated.as_ref())) {
@@ -285,34 +314,43 @@ impl Finder<'_> {
                     self.definitions.insert(id, definition);
                 }
             }
-            Err(error) => {
-                if self.side == Side::Head {
-                    let origin = &manifest.origin;
-                    self.problems.push(Unjudged {
-                        application: None,
-                        what: format!("Application {} ({}:{})", manifest.key.place(), origin.path, origin.line),
-                        why: error.to_string(),
-                    });
-                }
-            }
+            Err(error) => self.define_broken(manifest, parent, &error),
         }
     }
 
-    /// The Application that decides at this side: live state with what its parent, or a person, applies from Git.
-    fn effective(&self, id: &AppId) -> Option<Arc<Application>> {
+    /// The Application that decides at this side: the live one with what its parent applies from Git by itself. What only a person would apply
+    /// does not count.
+    pub(super) fn effective(&self, id: &AppId, depth: usize) -> Option<Arc<Application>> {
         let definition = self.definitions.get(id);
-        let Some((live, object)) = self.live.get(id) else { return definition.map(|definition| Arc::clone(&definition.application)) };
-        let Some(definition) = definition else { return Some(Arc::clone(live)) };
-        if let Some(by) = &definition.generated {
+        let live = self.live.get(id);
+        let Some(definition) = definition else { return live.map(|(live, _)| Arc::clone(live)) };
+        if let (Some(by), Some((live, object))) = (&definition.generated, live) {
             return self.effective_generated(definition, by, (live, object)).or_else(|| Some(Arc::clone(live)));
         }
-        let object = match (&definition.parent, self.other_side.get(id)) {
-            (Some(_), _) => effective::after_parent_sync(&definition.manifest.object, object.object()),
-            (None, Some(before)) if self.side == Side::Head && before.parent.is_none() => {
-                effective::after_edit(&before.manifest.object, &definition.manifest.object, object.object())
-            }
-            (None, _) => return Some(Arc::clone(live)),
+        if definition.broken.is_some() {
+            return live.map(|(live, _)| Arc::clone(live)).or_else(|| Some(Arc::clone(&definition.application)));
+        }
+        let is_applied = match &definition.parent {
+            Some(parent) => depth >= MAX_DEPTH || self.syncs_by_itself(parent, id, depth),
+            None => definition.generated.is_some(),
         };
+        if is_applied {
+            return self.applied(id, definition);
+        }
+        match (live, self.other_side.get(id)) {
+            (Some((live, _)), _) => Some(Arc::clone(live)),
+            // Without live state what base has stands for it.
+            (None, Some(before)) if definition.parent.is_some() && self.ground.live_state.is_none() => {
+                Some(Arc::clone(&before.application))
+            }
+            (None, _) => Some(Arc::clone(&definition.application)),
+        }
+    }
+
+    /// The Application once its definition is applied.
+    pub(super) fn applied(&self, id: &AppId, definition: &Definition) -> Option<Arc<Application>> {
+        let Some((live, object)) = self.live.get(id) else { return Some(Arc::clone(&definition.application)) };
+        let object = effective::after_parent_sync(&definition.manifest.object, object.object());
         Application::read(object, &self.control_namespace).ok().map(Arc::new).or_else(|| Some(Arc::clone(live)))
     }
 }

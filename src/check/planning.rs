@@ -7,6 +7,7 @@ mod candidate;
 mod comparison;
 mod failures;
 mod gone;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,12 +26,12 @@ use super::sources::{Render, Sources};
 use crate::argocd::names::GROUP;
 use crate::argocd::{AppId, Application, Project};
 use crate::finding::Unjudged;
-use crate::inventory::Entry;
+use crate::inventory::{Delivery, Entry};
 use crate::manifest::{Manifest, ResourceKey, Side};
 use crate::plan::application::{self, Input};
 use crate::plan::attempt::Revision;
 use crate::plan::change::NOT_JUDGED;
-use crate::plan::{AppChange, SyncMode, SyncPlan, World};
+use crate::plan::{AppChange, Basis, SyncMode, SyncPlan, World};
 use crate::rules::{DuplicateKey, RenderFailure, UnstableObject};
 use crate::snapshot::LiveState;
 
@@ -79,7 +80,7 @@ pub(super) fn plan(
     let base = World::new(live, BTreeMap::new(), &base_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
     let worlds = Worlds { base: &base, head: &head };
     let mut planned = Planned::default();
-    let results: Vec<One> = candidates.par_iter().map(|candidate| plan_one(candidate, worlds, sources, all)).collect();
+    let results: Vec<One> = candidates.par_iter().map(|candidate| plan_one(candidate, worlds, discovered, sources, all)).collect();
     let mut plans: BTreeMap<AppId, SyncPlan> = BTreeMap::new();
     let mut before: BTreeMap<AppId, SyncPlan> = BTreeMap::new();
     for one in results {
@@ -137,7 +138,7 @@ struct One {
     unstable: Vec<UnstableObject>,
 }
 
-fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, sources: &Sources<'_>, all: bool) -> One {
+fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, discovered: &Discovered, sources: &Sources<'_>, all: bool) -> One {
     let (head_world, base_world) = (worlds.head, worlds.base);
     let (entry, live) = (candidate.entry, head_world.live);
     let Some(head) = &candidate.head else { return One::default() };
@@ -146,12 +147,13 @@ fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, sources: &Sources<'_>
         return One::default();
     }
     let id = entry.id.to_string();
-    // A file that nothing applied yet, and that the change does not touch, is not in the cluster.
-    let deployed =
-        entry.live.is_some() || live.is_assumed() || entry.parent().is_some() || entry.generated().is_some() || entry.base.is_none();
-    if !deployed {
-        let why = "the snapshot has no such Application and no parent renders it".to_owned();
-        return One { unjudged: vec![Unjudged { application: Some(id), what: "Application in a file".to_owned(), why }], ..One::default() };
+    let broken = waiting::broken(entry);
+    if broken.is_some() && !waiting::stays_as_live(entry) {
+        return One { unjudged: broken.into_iter().collect(), ..One::default() };
+    }
+    // A file that nothing applies is not in the cluster.
+    if entry.live.is_none() && !live.is_assumed() && entry.delivery() == Some(&Delivery::ByHand) {
+        return One { unjudged: vec![waiting::not_deployed(entry)], ..One::default() };
     }
     let origin = entry.definition().map(|definition| definition.manifest.origin.clone()).filter(|origin| !origin.path.is_empty());
     // Where nothing differs, the two sides are one.
@@ -164,7 +166,7 @@ fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, sources: &Sources<'_>
         previous_server: previous_server(candidate, head_world),
         revision: revision(&head.application, sources),
     };
-    let mut one = One::default();
+    let mut one = One { unjudged: waiting::unknown_delivery(entry).into_iter().chain(broken).collect(), ..One::default() };
     let mut plan = match &head.render {
         Render::Done(rendered) => {
             let mut plan = application::plan(&input, head_world);
@@ -172,6 +174,7 @@ fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, sources: &Sources<'_>
             one.unstable = unstable_objects(&id, rendered, &plan);
             plan.conditions.extend(candidate.untracked.as_deref().map(|revision| reach::untracked(&input, revision)));
             plan.conditions.extend(reach::unnoticed(&candidate.unnoticed, &input));
+            plan.conditions.extend(waiting::once_applied(candidate, &plan, discovered, sources, head_world));
             one.duplicate_keys = duplicate_keys(&id, rendered, candidate.base.as_ref().and_then(SideRender::rendered), &plan);
             plan
         }
@@ -208,6 +211,10 @@ fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, sources: &Sources<'_>
         (plan.change, plan.affected) = (app_change(entry), affected);
         one.base_plan = candidate.base.as_ref().filter(|base| base.rendered().is_some()).map(|base| plan_base(base, base_world));
     }
+    if entry.live.is_none() && !live.is_assumed() && matches!(entry.delivery(), Some(Delivery::Unknown { .. })) {
+        plan.basis = Basis::Assumed;
+    }
+    waiting::for_parent(&mut plan, entry, live.is_assumed());
     one.unjudged.extend(not_judged(&mut plan));
     one.plan = Some(plan);
     one

@@ -15,7 +15,7 @@ use crate::argocd::names::{GROUP, IN_CLUSTER_SERVER};
 use crate::argocd::{AppId, Application, ApplicationSet, ApplicationsSync, Propagation};
 use crate::finding::Unjudged;
 use crate::inventory::applicationset::{self, Clusters, Expansion, Generated, GitFiles, Surroundings};
-use crate::inventory::{Definition, GeneratedBy, Generation, Inventory, SetDefinition, SetEntry};
+use crate::inventory::{Definition, Delivery, GeneratedBy, Generation, Inventory, SetDefinition, SetEntry};
 use crate::manifest::{Manifest, Origin, ResourceKey, Side, metadata_str};
 use crate::plan::effective;
 use crate::snapshot::{LiveObject, LiveState};
@@ -51,8 +51,8 @@ type Owned = (Arc<Application>, Arc<LiveObject>);
 
 /// What both sides know about ApplicationSets.
 pub(super) struct SetGround<'a> {
-    live_state: Option<&'a LiveState>,
-    live: BTreeMap<AppId, (Arc<ApplicationSet>, Arc<LiveObject>)>,
+    pub(super) live_state: Option<&'a LiveState>,
+    pub(super) live: BTreeMap<AppId, (Arc<ApplicationSet>, Arc<LiveObject>)>,
     /// By the set that owns them.
     owned: BTreeMap<AppId, Vec<Owned>>,
     clusters: Clusters,
@@ -118,8 +118,8 @@ fn live_sets(live: &LiveState, problems: &mut Vec<Unjudged>) -> BTreeMap<AppId, 
 /// A set of one side.
 #[derive(Clone)]
 pub(super) struct SetSide {
-    manifest: Option<Arc<Manifest>>,
-    parent: Option<AppId>,
+    pub(super) manifest: Option<Arc<Manifest>>,
+    pub(super) parent: Option<AppId>,
     /// What it generates, once it was expanded.
     definition: Option<SetDefinition>,
 }
@@ -205,7 +205,10 @@ impl Finder<'_> {
         for (id, expanded) in expanded {
             match expanded {
                 Some((set, expansion)) => self.take_expansion(&id, &set, expansion),
-                None => drop(self.sets.remove(&id)),
+                None => {
+                    let removed = self.sets.remove(&id).and_then(|side| side.manifest);
+                    self.unapplied_sets.extend(removed.map(|manifest| (id, manifest)));
+                }
             }
         }
     }
@@ -225,27 +228,21 @@ impl Finder<'_> {
         )
     }
 
-    /// The set that decides at this side: the live object with what its parent, or a person, applies from Git. `None` for a file that nothing has
+    /// The set that decides at this side: the live object with what its parent applies from Git by itself. `None` for a file that nothing has
     /// applied.
     fn effective_set(&self, id: &AppId) -> Option<Arc<ApplicationSet>> {
         let side = self.sets.get(id)?;
         let live = self.ground.live.get(id);
         let Some(manifest) = &side.manifest else { return live.map(|(set, _)| Arc::clone(set)) };
         let read = |object: Arc<Value>| ApplicationSet::read(object, &self.control_namespace).ok().map(Arc::new);
-        let before = self.other_sets.get(id).filter(|_| self.side == Side::Head);
         match (live, &side.parent) {
-            (Some((set, object)), Some(_)) => {
+            (Some((set, object)), Some(parent)) if self.syncs_by_itself(parent, id, 0) => {
                 read(effective::after_parent_sync(&manifest.object, object.object())).or_else(|| Some(Arc::clone(set)))
             }
-            (Some((set, object)), None) => match before.and_then(|before| before.manifest.as_ref()) {
-                Some(before) => read(effective::after_edit(&before.object, &manifest.object, object.object())),
-                None => Some(Arc::clone(set)),
-            },
+            (Some((set, _)), _) => Some(Arc::clone(set)),
             (None, Some(_)) => read(Arc::clone(&manifest.object)),
-            (None, None) => {
-                let is_new = self.side == Side::Head && before.is_none();
-                if self.ground.live_state.is_some() && !is_new { None } else { read(Arc::clone(&manifest.object)) }
-            }
+            (None, None) if self.ground.live_state.is_some() => None,
+            (None, None) => read(Arc::clone(&manifest.object)),
         }
     }
 
@@ -394,7 +391,9 @@ impl Finder<'_> {
                 }
                 let key = ResourceKey::new(GROUP, "Application", &id.namespace, &id.name);
                 let manifest = Arc::new(Manifest { key, object, origin: origin.clone() });
-                let definition = Definition { application: Arc::new(application), manifest, parent: None, generated: Some(by) };
+                let application = Arc::new(application);
+                let definition =
+                    Definition { application, manifest, parent: None, generated: Some(by), delivery: Delivery::Merge, broken: None };
                 self.in_effect.remove(&id);
                 self.definitions.insert(id, definition);
             }

@@ -19,6 +19,9 @@ use crate::repo::{Entry, EntryKind, Format, Parser, Tree};
 /// Words of which a file with an Application, an ApplicationSet or an AppProject holds one.
 const KINDS: [&str; 2] = ["Application", "AppProject"];
 
+/// Names of kustomizations.
+const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
 /// The chart that makes Applications out of values, in which the API group need not stand.
 pub const APPLICATION_CHART: &str = "argocd-apps";
 
@@ -27,6 +30,8 @@ pub const APPLICATION_CHART: &str = "argocd-apps";
 pub enum CandidateKind {
     /// A complete Application.
     Application,
+    /// What names itself an Application, and lacks something that one must have: a mistake, or a piece of something else.
+    Incomplete,
     /// An ApplicationSet.
     ApplicationSet,
     /// An AppProject.
@@ -138,7 +143,11 @@ fn candidates_of(tree: &Tree, entry: &Entry, side: Side, parser: &Parser) -> Vec
 
 fn kind_of(object: &Value) -> Option<CandidateKind> {
     if Application::is_application(object) {
-        return Application::is_complete(object).then_some(CandidateKind::Application);
+        if Application::is_complete(object) {
+            return Some(CandidateKind::Application);
+        }
+        let is_named = object.pointer("/metadata/name").is_some_and(Value::is_string);
+        return (is_named && object.get("$patch").is_none()).then_some(CandidateKind::Incomplete);
     }
     if crate::manifest::key::group_of(object) != GROUP || object.get("$patch").is_some() {
         return None;
@@ -164,6 +173,12 @@ fn is_chart_template(tree: &Tree, path: &str) -> bool {
     false
 }
 
+/// Whether a kustomization stands in the folder of a file: what lies there may be raw material.
+pub fn is_beside_kustomization(tree: &Tree, path: &str) -> bool {
+    let folder = path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+    KUSTOMIZATIONS.iter().any(|name| tree.get(&format!("{folder}{name}")).is_some())
+}
+
 /// Files that a kustomization names as patches.
 fn patch_files(tree: &Tree) -> BTreeSet<String> {
     let kustomizations: Vec<&Entry> = tree
@@ -171,7 +186,7 @@ fn patch_files(tree: &Tree) -> BTreeSet<String> {
         .iter()
         .filter(|entry| {
             let name = entry.path.rsplit('/').next().unwrap_or_default();
-            matches!(name, "kustomization.yaml" | "kustomization.yml" | "Kustomization") && entry.kind != EntryKind::Submodule
+            KUSTOMIZATIONS.contains(&name) && entry.kind != EntryKind::Submodule
         })
         .collect();
     kustomizations.into_par_iter().flat_map_iter(|entry| patches_of(tree, entry)).collect()

@@ -48,6 +48,11 @@ impl Origin {
     pub fn is_elsewhere(&self) -> bool {
         self.rendered.as_ref().is_some_and(|rendered| rendered.renderer == Renderer::Chart)
     }
+
+    /// File and line, as messages name them.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.path, self.line)
+    }
 }
 
 /// What makes manifests out of files.

@@ -266,6 +266,9 @@ pub const SERVER_SIDE_DIFF: &str = "ServerSideDiff";
 /// Kind of a remark on something that Argo CD looks at and presync does not.
 pub const NOT_JUDGED: &str = "NotJudged";
 
+/// Kind of a remark that something else happens once the Application's definition is applied, which the merge alone does not do.
+pub const ONCE_APPLIED: &str = "OnceApplied";
+
 /// A remark on the whole Application, such as a resource that appears twice.
 #[derive(Clone, Debug)]
 pub struct Condition {

@@ -1,4 +1,4 @@
-//! The Application that decides after the merge: its live object with the changes that its parent, or a person, applies from Git.
+//! The Application that decides after the merge: its live object with the changes that its parent applies from Git.
 
 use std::sync::Arc;
 
@@ -38,35 +38,6 @@ pub fn applied(original: &Value, target: &Value, live: &Value) -> Value {
 pub fn after_parent_sync(target: &Value, live: &Value) -> Arc<Value> {
     let original = annotation(live, LAST_APPLIED).and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null);
     Arc::new(applied(&original, target, live))
-}
-
-/// The live object after a person has applied what changed in its file between `base` and `head`, and nothing else.
-pub fn after_edit(base: &Value, head: &Value, live: &Value) -> Arc<Value> {
-    Arc::new(edited(base, head, live))
-}
-
-fn edited(base: &Value, head: &Value, live: &Value) -> Value {
-    match (base, head, live) {
-        (Value::Object(base), Value::Object(head), Value::Object(live)) => {
-            let mut result = live.clone();
-            for name in base.keys().filter(|name| !head.contains_key(*name)) {
-                result.remove(name);
-            }
-            for (name, after) in head {
-                let before = base.get(name).unwrap_or(&Value::Null);
-                if before == after {
-                    continue;
-                }
-                let merged = match live.get(name) {
-                    Some(live) => edited(before, after, live),
-                    None => after.clone(),
-                };
-                result.insert(name.clone(), merged);
-            }
-            Value::Object(result)
-        }
-        _ => head.clone(),
-    }
 }
 
 /// Annotations of generated Applications that keep their live value, whatever the set says.
@@ -175,12 +146,5 @@ mod tests {
     fn a_field_that_left_git_since_the_last_apply_is_removed() {
         let live = json!({"a": 1, "b": 2, "c": 3});
         assert_eq!(applied(&json!({"a": 1, "b": 2}), &json!({"a": 1}), &live), json!({"a": 1, "c": 3}));
-    }
-
-    #[test]
-    fn an_edit_moves_only_what_it_touches() {
-        let live = json!({"prune": false, "path": "a", "extra": 1});
-        let after = after_edit(&json!({"prune": true, "path": "a", "old": 1}), &json!({"prune": true, "path": "b"}), &live);
-        assert_eq!(*after, json!({"prune": false, "path": "b", "extra": 1}));
     }
 }

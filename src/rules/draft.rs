@@ -146,6 +146,11 @@ impl<'d> Findings<'d> {
         self.found.push(draft.finish(&self.rule.definition, &self.id, self.rule.severity));
     }
 
+    /// Writes down what there is.
+    pub(super) fn extend(&mut self, drafts: impl IntoIterator<Item = Draft>) {
+        drafts.into_iter().for_each(|draft| self.push(draft));
+    }
+
     /// A parameter of the rule as a number; `fallback` where it is none.
     pub(super) fn number(&self, name: &str, fallback: f64) -> f64 {
         self.rule.parameters.get(name).and_then(serde_json::Value::as_f64).unwrap_or(fallback)

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{DuplicateKey, Facts, RenderFailure, RuleSet, UnstableObject};
 use crate::argocd::{AppId, Application, ApplicationSet, ApplicationsSync};
 use crate::finding::{Finding, Severity};
-use crate::inventory::{Definition, Entry, GeneratedBy, Generation, Inventory, SetDefinition, SetEntry};
+use crate::inventory::{Definition, Delivery, Entry, GeneratedBy, Generation, Inventory, SetDefinition, SetEntry};
 use crate::manifest::{Manifest, Origin, ResourceKey, Side};
 use crate::plan::{Action, AppChange, Basis, Change, Phase, Reason, SyncDecision, SyncMode, SyncPlan};
 use crate::snapshot::{LiveObject, LiveState};
@@ -205,6 +205,8 @@ pub(super) fn inventory(
             manifest: manifest(object, side),
             parent: parent.map(|name| AppId::new("argocd", name)),
             generated: None,
+            delivery: if parent.is_some() { Delivery::Merge } else { Delivery::ByHand },
+            broken: None,
         };
         let live = on_cluster.map(|object| (application(object.clone()), live(object)));
         let base = base.map(|object| definition(object, Side::Base));
@@ -288,6 +290,8 @@ pub(super) fn generated_inventory(base: Option<&[&str]>, head: Option<&[&str]>) 
                 manifest: manifest(application_object(name), side),
                 parent: None,
                 generated: Some(GeneratedBy { set: id.clone(), parameters: Some(Arc::new(json!({"name": name}))) }),
+                delivery: Delivery::Merge,
+                broken: None,
             })
         };
         let own = AppId::new("argocd", name);

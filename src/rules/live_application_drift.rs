@@ -6,7 +6,7 @@ use super::application_fields::{Difference, differences, overlaps};
 use super::draft::{Draft, Findings};
 use super::facts::{View, Writer, short, writer_of};
 use crate::argocd::names::LAST_APPLIED;
-use crate::inventory::{Definition, Entry};
+use crate::inventory::{Definition, Delivery, Entry};
 use crate::manifest::annotation;
 use crate::plan::{Action, SyncPlan};
 
@@ -101,6 +101,9 @@ fn fate(view: &View<'_>, entry: &Entry, plan: &SyncPlan, live: &Value, found: &D
     let last_applied = annotation(live, LAST_APPLIED).and_then(|text| serde_json::from_str::<Value>(text).ok());
     let was_applied = last_applied.is_some_and(|last| last.pointer(&found.pointer).is_some());
     let named = found.named_in_file || was_applied;
+    if let (true, Some(Delivery::Unknown { parent, .. })) = (named, entry.delivery()) {
+        return format!("whether `{}` sets it back is not known, because what it renders is not", parent.name);
+    }
     let Some(parent) = entry.parent() else {
         let path = entry.definition().map(|definition| definition.manifest.origin.path.to_string()).unwrap_or_default();
         return match named {
@@ -114,7 +117,9 @@ fn fate(view: &View<'_>, entry: &Entry, plan: &SyncPlan, live: &Value, found: &D
     let now = view.change_of_application(&plan.application.id).is_some_and(|(parent, change)| {
         parent.sync.starts && change.action == Action::Update && change.diff.iter().any(|field| overlaps(&field.path, &found.pointer))
     });
+    let waits = entry.delivery() == Some(&Delivery::ParentSync);
     match now {
+        _ if waits => format!("the next sync of `{}`, which somebody has to start, sets it back", parent.name),
         true => format!("the sync of `{}` that follows this merge sets it back", parent.name),
         false => format!("the next sync of `{}` sets it back", parent.name),
     }
@@ -122,6 +127,12 @@ fn fate(view: &View<'_>, entry: &Entry, plan: &SyncPlan, live: &Value, found: &D
 
 fn help(entry: &Entry, head: &Definition) -> String {
     let path = &head.manifest.origin.path;
+    if let Delivery::Unknown { parent, why } = &head.delivery {
+        return format!(
+            "Write the live value into {path} if it is meant. If not, look first whether `{}` manages this Application, and sync that one ({why}).",
+            parent.name
+        );
+    }
     match entry.parent() {
         Some(parent) => format!(
             "Write the live value into {path} if it is meant, or take it away: sync `{}` for fields that the file names, and use `argocd app unset` or \
@@ -189,6 +200,29 @@ mod tests {
         assert_eq!(managed[0].places[0].pointer, "/spec/syncPolicy/automated/prune");
         let alone = run(with(|_| ()), with(|_| ()), off, None);
         assert!(alone[0].message.contains("`kubectl apply -f apps/cart.yaml` sets it back"), "{}", alone[0].message);
+    }
+
+    #[test]
+    fn what_a_parent_does_that_is_not_rendered_or_does_not_sync_by_itself_is_not_promised() {
+        let off = || with(|object| object["spec"]["syncPolicy"]["automated"]["prune"] = false.into());
+        let delivered = |delivery: Delivery, parent| {
+            let mut inventory = inventory([(Some(with(|_| ())), Some(with(|_| ())), Some(off()), parent)]);
+            for entry in inventory.entries.values_mut() {
+                entry.head.as_mut().unwrap().delivery = delivery.clone();
+            }
+            let run = Run { plans: vec![plan("cart", Vec::new())], inventory, ..Run::default() };
+            run.judge(&["live-application-drift"]).remove(0)
+        };
+        let parent = crate::argocd::AppId::new("argocd", "root");
+        let unknown = delivered(Delivery::Unknown { parent, why: "kustomize is missing".into() }, None);
+        assert!(
+            unknown.message.ends_with("whether `root` sets it back is not known, because what it renders is not"),
+            "{}",
+            unknown.message
+        );
+        assert!(!unknown.help.contains("kubectl apply"), "{}", unknown.help);
+        let by_hand = delivered(Delivery::ParentSync, Some("root"));
+        assert!(by_hand.message.ends_with("the next sync of `root`, which somebody has to start, sets it back"), "{}", by_hand.message);
     }
 
     #[test]

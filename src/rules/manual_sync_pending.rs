@@ -2,11 +2,12 @@
 
 use super::draft::{Draft, Findings};
 use super::facts::{View, enumerate, plural};
+use crate::inventory::{Delivery, Entry};
 use crate::plan::{Action, Reason, SyncMode, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     for plan in view.facts.plans.iter().filter(|plan| plan.sync.mode == SyncMode::Manual) {
-        let Some(message) = message(plan) else { continue };
+        let Some(message) = message(view, plan) else { continue };
         let introduced = plan.changes.iter().any(|change| change.introduced && change.action != Action::None);
         findings.push(Draft::of_application(&plan.application, message).introduced(introduced).at(
             plan.origin.as_ref(),
@@ -16,7 +17,7 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-fn message(plan: &SyncPlan) -> Option<String> {
+fn message(view: &View<'_>, plan: &SyncPlan) -> Option<String> {
     let count = |actions: &[Action]| plan.changes.iter().filter(|change| actions.contains(&change.action)).count();
     let removals = plan.changes.iter().filter(|change| change.action == Action::Prune || change.reason == Reason::ManualSync).count();
     let kinds = [
@@ -35,7 +36,13 @@ fn message(plan: &SyncPlan) -> Option<String> {
         1 => "; the removal happens only if prune is ticked",
         _ => "; the removals happen only if prune is ticked",
     };
-    Some(format!("`{}` is synced by hand: {} {wait} for somebody to sync it{prune}", plan.application.id.name, enumerate(&waiting, 3)))
+    let (name, waiting) = (&plan.application.id.name, enumerate(&waiting, 3));
+    let created_later = view.entry(&plan.application.id).filter(|entry| entry.live.is_none());
+    let created_later = created_later.filter(|entry| entry.delivery() == Some(&Delivery::ParentSync)).and_then(Entry::parent);
+    Some(match created_later {
+        Some(parent) => format!("`{name}` does not exist before somebody syncs `{}`: {waiting} {wait} for that", parent.name),
+        None => format!("`{name}` is synced by hand: {waiting} {wait} for somebody to sync it{prune}"),
+    })
 }
 
 #[cfg(test)]
@@ -63,6 +70,24 @@ mod tests {
             found[0].message,
             "`vault` is synced by hand: 1 update and 1 removal wait for somebody to sync it; the removal happens only if prune is ticked"
         );
+    }
+
+    #[test]
+    fn what_no_prune_deletes_does_not_wait() {
+        let kept = removed(map("b"), Action::Leftover, Reason::PruneFalse { on_application: false });
+        assert!(run(SyncMode::Manual, vec![kept]).is_empty());
+    }
+
+    #[test]
+    fn a_new_application_waits_for_the_sync_of_its_parent() {
+        let mut plan = plan("vault", vec![added(map("a"))]);
+        plan.sync.mode = SyncMode::Manual;
+        let mut inventory = inventory([(None, Some(application_object("vault")), None, Some("root"))]);
+        for entry in inventory.entries.values_mut() {
+            entry.head.as_mut().unwrap().delivery = Delivery::ParentSync;
+        }
+        let found = Run { plans: vec![plan], inventory, ..Run::default() }.judge(&["manual-sync-pending"]);
+        assert_eq!(found[0].message, "`vault` does not exist before somebody syncs `root`: 1 creation waits for that");
     }
 
     #[test]

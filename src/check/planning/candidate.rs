@@ -10,7 +10,7 @@ use super::super::applications::Discovered;
 use super::super::reach;
 use super::super::sources::{Render, Sources};
 use crate::argocd::Application;
-use crate::inventory::Entry;
+use crate::inventory::{Definition, Entry};
 use crate::manifest::{Manifest, Side};
 use crate::plan::World;
 use crate::render::Rendered;
@@ -64,7 +64,17 @@ pub(super) fn candidates<'a>(discovered: &'a Discovered, sources: &Sources<'_>, 
             };
             let paths = head.as_deref().and_then(reach::generate_paths);
             let is_covered = paths.as_ref().is_some_and(|paths| changes.touched().iter().any(|file| paths.covers(file)));
-            let touched = is_covered || reads_changed(&head, Side::Head) || reads_changed(&base, Side::Base);
+            // What the file names counts although another source is in effect: somebody edits in vain.
+            let in_vain = |definition: &Option<Definition>, in_effect: &Option<Arc<Application>>, side: Side| {
+                let (Some(definition), Some(in_effect)) = (definition, in_effect) else { return false };
+                let named = &definition.application;
+                named.spec.sources() != in_effect.spec.sources() && sources.inputs(named, side).touched_by(changes)
+            };
+            let touched = is_covered
+                || reads_changed(&head, Side::Head)
+                || reads_changed(&base, Side::Base)
+                || in_vain(&entry.head, &head, Side::Head)
+                || in_vain(&entry.base, &base, Side::Base);
             let untracked = head.as_ref().and_then(|head| sources.untracked(head));
             let differs = match (&base, &head) {
                 (Some(base), Some(head)) => base.object != head.object,

@@ -1,0 +1,134 @@
+//! Definitions that the merge alone does not bring into the cluster: what would come out differently once they are applied, and what cannot be
+//! said.
+//!
+//! Takes a candidate and its plan; hands on remarks.
+
+use std::collections::BTreeMap;
+
+use super::super::applications::Discovered;
+use super::super::sources::{Render, Sources};
+use super::candidate::{Candidate, previous_server};
+use super::revision;
+use crate::finding::Unjudged;
+use crate::inventory::{Delivery, Entry};
+use crate::manifest::{ResourceKey, Side};
+use crate::plan::application::{self, Input};
+use crate::plan::{Action, Condition, ONCE_APPLIED, SyncMode, SyncPlan, World};
+
+/// Differences that one remark names.
+const MAX_NAMED: usize = 6;
+
+/// What the next sync would do differently if the definition were applied; `None` where nothing would.
+pub(super) fn once_applied(
+    candidate: &Candidate<'_>,
+    plan: &SyncPlan,
+    discovered: &Discovered,
+    sources: &Sources<'_>,
+    world: &World<'_>,
+) -> Option<Condition> {
+    let entry = candidate.entry;
+    let application = discovered.once_applied.get(&entry.id)?;
+    let who = match entry.delivery()? {
+        Delivery::ParentSync => format!("somebody syncs `{}`", entry.parent()?.name),
+        Delivery::ByHand => "somebody applies its file".to_owned(),
+        Delivery::Unknown { parent, .. } => format!("`{}`, or somebody by hand, applies its file", parent.name),
+        Delivery::Merge => return None,
+    };
+    let Render::Done(rendered) = sources.render(application, Side::Head) else { return None };
+    let server = |destination| world.server(destination).ok();
+    let (now, then) = (server(&plan.application.spec.destination), server(&application.spec.destination));
+    let input = Input {
+        application: application.clone(),
+        origin: plan.origin.clone(),
+        rendered: &rendered.manifests,
+        rendered_at_base: candidate.base.as_ref().map(super::candidate::SideRender::manifests).unwrap_or_default(),
+        previous_server: if now == then { previous_server(candidate, world) } else { now },
+        revision: revision(application, sources),
+    };
+    let different = differences(plan, &application::plan(&input, world));
+    if different.is_empty() {
+        return None;
+    }
+    let (count, shown) = (different.len(), different.get(..MAX_NAMED).unwrap_or(&different).join(", "));
+    let more = if count > MAX_NAMED { format!(" and {} more", count - MAX_NAMED) } else { String::new() };
+    let message = format!("once {who}, other things happen: {shown}{more}");
+    Some(Condition { kind: ONCE_APPLIED, message, key: None, origin: plan.origin.clone() })
+}
+
+/// What one plan does and the other does not, each in words.
+fn differences(now: &SyncPlan, then: &SyncPlan) -> Vec<String> {
+    fn by_key(plan: &SyncPlan) -> BTreeMap<(&ResourceKey, Option<&str>), Action> {
+        let all = plan.changes.iter().map(|change| ((&change.key, change.cluster.as_deref()), change.action));
+        all.filter(|(_, action)| *action != Action::None).collect()
+    }
+    let (before, after) = (by_key(now), by_key(then));
+    let mut found = Vec::new();
+    if now.sync.mode != then.sync.mode {
+        found.push(format!("the sync is {} instead of {}", then.sync.mode.as_str(), now.sync.mode.as_str()));
+    }
+    for ((key, cluster), action) in &after {
+        match before.get(&(*key, *cluster)) {
+            Some(same) if same == action => {}
+            Some(other) => found.push(format!("{} {} instead of {}", action.as_str(), key.named(), other.as_str())),
+            None => found.push(format!("{} {}", action.as_str(), key.named())),
+        }
+    }
+    let no_more = before.iter().filter(|(key, _)| !after.contains_key(*key));
+    found.extend(no_more.map(|((key, _), action)| format!("no {} of {}", action.as_str(), key.named())));
+    found
+}
+
+/// That it is not known whether the edit of a definition reaches the cluster.
+pub(super) fn unknown_delivery(entry: &Entry) -> Option<Unjudged> {
+    let Delivery::Unknown { parent, why } = entry.delivery()? else { return None };
+    let definition = entry.head.as_ref().filter(|_| entry.definition_changes())?;
+    let planned = if entry.live.is_some() { "it is planned as it is live" } else { "it is planned as its file says" };
+    Some(Unjudged {
+        application: Some(entry.id.to_string()),
+        what: format!("definition in {}", definition.manifest.origin.place()),
+        why: format!("whether Application {parent} applies it is not known ({why}); {planned}"),
+    })
+}
+
+/// Why an Application that only a file has is not planned.
+pub(super) fn not_deployed(entry: &Entry) -> Unjudged {
+    let place = entry.definition().map(|definition| definition.manifest.origin.place());
+    let why = match entry.base {
+        None => {
+            "no Application renders it and the snapshot does not have it: the merge does not create it, and nothing happens until somebody applies the file"
+        }
+        Some(_) => "the snapshot has no such Application and no parent renders it",
+    };
+    let what = place.map_or_else(|| "Application in a file".to_owned(), |place| format!("Application in {place}"));
+    Unjudged { application: Some(entry.id.to_string()), what, why: why.to_owned() }
+}
+
+/// What is wrong with a definition that cannot be read.
+pub(super) fn broken(entry: &Entry) -> Option<Unjudged> {
+    let broken = entry.head.as_ref()?.broken.as_ref()?;
+    let what_follows = match stays_as_live(entry) {
+        true => "the merge does not apply it, and the Application is planned as it is live",
+        false => "the Application is not removed by this, but what Argo CD makes of it is not planned",
+    };
+    Some(Unjudged {
+        application: Some(entry.id.to_string()),
+        what: format!("definition in {}", broken.place),
+        why: format!("{}; {what_follows}", broken.why),
+    })
+}
+
+/// Whether the live Application decides whatever its definition says.
+pub(super) fn stays_as_live(entry: &Entry) -> bool {
+    entry.live.is_some() && matches!(entry.delivery(), Some(Delivery::ByHand | Delivery::ParentSync))
+}
+
+/// A new Application of a parent that does not sync by itself is there only after somebody has synced that parent.
+pub(super) fn for_parent(plan: &mut SyncPlan, entry: &Entry, assumed: bool) {
+    let is_there = entry.live.is_some() || (assumed && entry.base.is_some());
+    if is_there || entry.delivery() != Some(&Delivery::ParentSync) {
+        return;
+    }
+    let Some(parent) = entry.parent() else { return };
+    plan.sync.reason = format!("`{}` does not sync by itself, and creates this Application only when somebody syncs it", parent.name);
+    (plan.sync.mode, plan.sync.starts) = (SyncMode::Manual, false);
+}
