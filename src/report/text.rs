@@ -156,7 +156,7 @@ fn write_unjudged(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io:
 
 fn write_notes(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {
     for snapshot in report.snapshots {
-        let captured = snapshot.captured_at.as_ref().map(|time| format!(", captured {time}")).unwrap_or_default();
+        let captured = snapshot.captured_at.as_ref().map_or_else(|| ", age not known".to_owned(), |time| format!(", captured {time}"));
         let text = format!("{}: {}{captured}", snapshot.source, plural(snapshot.objects, "object", "objects"));
         write_entry(&style.paint(Tone::Faint, "live:"), 5, &one_line(&text), style, out)?;
     }

@@ -33,6 +33,8 @@ fn complaint(source: &SnapshotSource, now: i64, allowed: i64) -> Option<(Option<
         Some((Some("unknown"), message))
     };
     let Some(text) = source.captured_at.as_deref().filter(|text| !text.is_empty()) else {
+        // What kubectl printed never says; the report does then, once.
+        source.digest.as_ref()?;
         return unknown("it does not say when it was captured".to_owned());
     };
     let Ok(captured) = text.parse::<Timestamp>() else { return unknown(format!("`{text}` is no time")) };
@@ -67,6 +69,7 @@ fn duration(seconds: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::fixture::*;
+    use super::*;
 
     fn run(captured: &str, now: &str) -> Vec<crate::finding::Finding> {
         let now = now.parse::<jiff::Timestamp>().unwrap().as_second();
@@ -96,9 +99,16 @@ mod tests {
 
     #[test]
     fn a_snapshot_without_a_time_or_with_something_else_is_of_unknown_age() {
-        let none = Run { live: snapshot(&[application_object("a")]), now: 1_900_000_000, ..Run::default() }.judge(&["snapshot-stale"]);
-        assert!(none[0].message.contains("does not say when it was captured"), "{}", none[0].message);
-        assert_eq!(none[0].severity, crate::finding::Severity::Info);
+        let imported = SnapshotSource {
+            source: "live.presync.zst".into(),
+            captured_at: None,
+            cluster: SERVER.into(),
+            objects: 1,
+            digest: Some("sha256:0".into()),
+        };
+        let (grade, message) = complaint(&imported, 0, 0).unwrap();
+        assert!(grade == Some("unknown") && message.contains("does not say when it was captured"), "{message}");
+        assert!(complaint(&SnapshotSource { digest: None, ..imported }, 0, 0).is_none());
         let wrong = run("yesterday", "2026-11-30T04:00:00Z");
         assert!(wrong[0].message.contains("`yesterday` is no time"), "{}", wrong[0].message);
     }
