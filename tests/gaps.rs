@@ -131,3 +131,72 @@ fn commits_that_the_snapshot_has_not_seen_are_counted() {
     let text = run();
     assert!(text.contains("the snapshot has not seen the last 2 commits of the base"), "{text}");
 }
+
+const APPLICATION: &str = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\nspec:\n  project: default\n  source: {repoURL: 'https://git.example.test/platform/fleet.git', targetRevision: HEAD, path: PATH, directory: {recurse: true}}\n  destination: {server: 'https://kubernetes.default.svc', namespace: shop}\n  syncPolicy: {automated: {prune: true}}\n";
+
+fn write(repository: &Path, path: &str, text: &str) {
+    let path = repository.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A repository on whose branch `change` one ConfigMap of the Application is edited, after `prepare` has run on `main`.
+fn edited(source_path: &str, prepare: impl FnOnce(&Path)) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let repository = folder.path();
+    support::git(repository, &["init", "--quiet", "--initial-branch=main"]);
+    write(repository, "argocd/shop.yaml", &APPLICATION.replace("PATH", source_path));
+    write(repository, "apps/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: '1'}\n");
+    support::git(repository, &["add", "--all"]);
+    prepare(repository);
+    support::git(repository, &["commit", "--quiet", "--message", "base"]);
+    support::git(repository, &["checkout", "--quiet", "-b", "change"]);
+    write(repository, "apps/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: '2'}\n");
+    write(repository, "argocd/shop.yaml", &APPLICATION.replace("PATH", source_path).replace("prune: true", "prune: false"));
+    support::git(repository, &["add", "apps/a.yaml", "argocd/shop.yaml"]);
+    support::git(repository, &["commit", "--quiet", "--message", "change"]);
+    folder
+}
+
+fn against_head(repository: &TempDir) -> Value {
+    let arguments = ["check", "--base", "main", "--head", "change", "--repo-url", support::REPOSITORY_URL, "--format", "json"];
+    serde_json::from_str(&presync(repository.path(), &arguments)).unwrap()
+}
+
+fn add_submodule(repository: &Path, path: &str) {
+    let entry = format!("160000,0123456789012345678901234567890123456789,{path}");
+    support::git(repository, &["update-index", "--add", "--cacheinfo", &entry]);
+}
+
+#[test]
+fn files_in_a_submodule_are_not_judged_and_not_missing() {
+    for (source_path, submodule) in [("vendor/shop", "vendor/shop"), ("vendor/shop/deploy", "vendor/shop"), ("apps", "apps/vendor")] {
+        let report = against_head(&edited(source_path, |repository| add_submodule(repository, submodule)));
+        let said = unjudged(&report);
+        assert!(said.contains(&format!("the files of {submodule}")) && said.contains("Git submodule"), "{source_path}: {report:#}");
+        let rules: Vec<&Value> = report["findings"].as_array().unwrap().iter().map(|finding| &finding["rule"]).collect();
+        assert!(!rules.iter().any(|rule| *rule == "source-path-missing" || *rule == "render-failed"), "{source_path}: {rules:?}");
+    }
+    let beside = against_head(&edited("apps", |repository| add_submodule(repository, "vendor/shop")));
+    assert_eq!(actions(&beside), ["update a"], "one beside the source decides nothing: {beside:#}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_application_with_a_file_whose_name_is_not_utf8_is_not_judged() {
+    use std::os::unix::ffi::OsStrExt;
+    let with = |folder: &'static str, name: &'static [u8]| {
+        against_head(&edited("apps", |repository| {
+            let folder = repository.join(folder);
+            fs::create_dir_all(&folder).unwrap();
+            let text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b}\n";
+            fs::write(folder.join(std::ffi::OsStr::from_bytes(name)), text).unwrap();
+            support::git(repository, &["add", "--all"]);
+        }))
+    };
+    let report = with("apps", b"caf\xe9.yaml");
+    assert!(unjudged(&report).contains("its name is not UTF-8; Argo CD reads it"), "{report:#}");
+    for report in [with("apps", b"caf\xe9.txt"), with("docs", b"caf\xe9.yaml")] {
+        assert_eq!(actions(&report), ["update a"], "a file that Argo CD does not read decides nothing: {report:#}");
+    }
+}

@@ -35,7 +35,8 @@ pub(crate) fn of(fleet: &Fleet) -> Result<Vec<Rendered>> {
     for candidate in candidates.iter().filter(|candidate| candidate.kind == CandidateKind::Application) {
         let application = Application::read(Arc::clone(&candidate.manifest.object), "argocd")?;
         let source = application.spec.sources().first().ok_or("an Application has no source")?;
-        let manifests = directory::render(source.directory.as_ref(), &tree, &source.path, Side::Head, &parser, &BTreeMap::new())?.manifests;
+        let found = directory::render(source.directory.as_ref(), &tree, &source.path, Side::Head, &parser, &BTreeMap::new());
+        let manifests = found.map_err(|stop| format!("{stop:?}"))?.manifests;
         rendered.push(Rendered { application: Arc::new(application), manifests });
     }
     Ok(rendered)

@@ -3,6 +3,7 @@
 //! Takes the annotation and the paths of the sources; tells whether a changed file is covered. It says nothing about what a source reads.
 
 use super::Application;
+use super::go::path;
 use super::names::MANIFEST_GENERATE_PATHS;
 use crate::manifest::annotation;
 
@@ -24,7 +25,7 @@ impl GeneratePaths {
     ///
     /// Source: Argo CD `util/app/path/path.go:AppFilesHaveChanged`.
     pub fn covers(&self, file: &str) -> bool {
-        self.0.iter().any(|path| path.is_empty() || file == path || is_below(file, path) || matches(path, file) == Some(true))
+        self.0.iter().any(|path| path.is_empty() || file == path || is_below(file, path) || path::matches(path, file) == Some(true))
     }
 }
 
@@ -52,79 +53,6 @@ fn clean(path: &str) -> String {
 
 fn is_below(file: &str, folder: &str) -> bool {
     file.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
-}
-
-/// Source: Go `path/filepath.Match`; `None` for a pattern that is malformed.
-fn matches(pattern: &str, name: &str) -> Option<bool> {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let name: Vec<char> = name.chars().collect();
-    matches_from(&pattern, &name)
-}
-
-fn matches_from(pattern: &[char], name: &[char]) -> Option<bool> {
-    match pattern.split_first() {
-        None => Some(name.is_empty()),
-        Some(('*', rest)) => {
-            // It ends before the next separator.
-            let reach = name.iter().take_while(|character| **character != '/').count();
-            for taken in 0..=reach {
-                if matches_from(rest, name.get(taken..)?)? {
-                    return Some(true);
-                }
-            }
-            Some(false)
-        }
-        Some(('?', rest)) => match name.split_first() {
-            Some((first, after)) if *first != '/' => matches_from(rest, after),
-            _ => Some(false),
-        },
-        Some(('[', rest)) => {
-            let (found, after_class) = class(rest, name.first().copied())?;
-            match name.split_first() {
-                Some((_, after)) if found => matches_from(after_class, after),
-                _ => Some(false),
-            }
-        }
-        Some((character, rest)) => {
-            let (wanted, rest) = if *character == '\\' { rest.split_first()? } else { (character, rest) };
-            match name.split_first() {
-                Some((first, after)) if first == wanted => matches_from(rest, after),
-                _ => Some(false),
-            }
-        }
-    }
-}
-
-/// Whether a character is in the class that starts here, and what follows the class.
-fn class(mut rest: &[char], character: Option<char>) -> Option<(bool, &[char])> {
-    let negated = rest.first() == Some(&'^');
-    if negated {
-        rest = rest.get(1..)?;
-    }
-    let mut found = false;
-    let mut ranges = 0;
-    loop {
-        if rest.first() == Some(&']') && ranges > 0 {
-            return Some((found != negated && character.is_some(), rest.get(1..)?));
-        }
-        let (low, after) = class_character(rest)?;
-        rest = after;
-        let mut high = low;
-        if rest.first() == Some(&'-') {
-            (high, rest) = class_character(rest.get(1..)?)?;
-        }
-        found |= character.is_some_and(|character| (low..=high).contains(&character));
-        ranges += 1;
-    }
-}
-
-fn class_character(rest: &[char]) -> Option<(char, &[char])> {
-    let (first, after) = rest.split_first()?;
-    match first {
-        '-' | ']' => None,
-        '\\' => after.split_first().map(|(escaped, after)| (*escaped, after)),
-        _ => Some((*first, after)),
-    }
 }
 
 #[cfg(test)]

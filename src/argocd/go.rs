@@ -2,6 +2,8 @@
 //!
 //! Takes values; hands on what they are to the controllers.
 
+pub(crate) mod path;
+
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::application::Destination;
+use super::go::path;
 use super::names::GROUP;
 use super::pattern::Pattern;
 use super::selector::LabelSelector;
@@ -87,28 +88,18 @@ impl Permission {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 struct Kind {
-    group: FilePattern,
-    kind: FilePattern,
-    name: Option<FilePattern>,
+    group: String,
+    kind: String,
+    name: Option<String>,
 }
 
 impl Kind {
     fn covers(&self, group: &str, kind: &str, name: Option<&str>) -> bool {
-        let restriction = self.name.as_ref().filter(|pattern| !pattern.0.text().is_empty());
-        self.group.0.matches(group)
-            && self.kind.0.matches(kind)
-            && name.zip(restriction).is_none_or(|(name, restriction)| restriction.0.matches(name))
-    }
-}
-
-/// A pattern of Go's `filepath.Match`: braces stand for themselves, and `^` negates a class.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(from = "String")]
-struct FilePattern(Pattern);
-
-impl From<String> for FilePattern {
-    fn from(text: String) -> Self {
-        Self(Pattern::new(&text.replace('{', "[{]").replace('}', "[}]").replace("[^", "[!")))
+        let restriction = self.name.as_deref().filter(|pattern| !pattern.is_empty());
+        let matches = |pattern: &str, text: &str| path::matches(pattern, text) == Some(true);
+        matches(&self.group, group)
+            && matches(&self.kind, kind)
+            && name.zip(restriction).is_none_or(|(name, restriction)| matches(restriction, name))
     }
 }
 
@@ -242,8 +233,8 @@ impl Project {
         let mut any = false;
         for pattern in self.source_repos.iter().flatten() {
             let matched = match pattern.strip_prefix('!') {
-                Some(denied) => !path_glob_matches(&normalised_url(denied), &url),
-                None => path_glob_matches(&normalised_url(pattern), &url),
+                Some(denied) => !Pattern::stopping_at('/', &normalised_url(denied)).matches(&url),
+                None => Pattern::stopping_at('/', &normalised_url(pattern)).matches(&url),
             };
             if matched {
                 any = true;
@@ -270,38 +261,6 @@ fn normalised_url(url: &str) -> String {
     };
     let text = text.strip_prefix("ssh://").unwrap_or(&text);
     text.strip_suffix(".git").unwrap_or(text).to_owned()
-}
-
-/// A glob whose `*` and `?` stop at `/` while `**` does not; a lone `*` matches all.
-fn path_glob_matches(pattern: &str, text: &str) -> bool {
-    if pattern == "*" || pattern == text {
-        return true;
-    }
-    let mut expression = String::from("(?s)^");
-    let mut characters = pattern.chars().peekable();
-    let mut in_alternatives = 0_usize;
-    while let Some(character) = characters.next() {
-        match character {
-            '*' if characters.peek() == Some(&'*') => {
-                characters.next();
-                expression.push_str(".*");
-            }
-            '*' => expression.push_str("[^/]*"),
-            '?' => expression.push_str("[^/]"),
-            '{' => {
-                in_alternatives += 1;
-                expression.push_str("(?:");
-            }
-            '}' if in_alternatives > 0 => {
-                in_alternatives -= 1;
-                expression.push(')');
-            }
-            ',' if in_alternatives > 0 => expression.push('|'),
-            other => expression.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
-        }
-    }
-    expression.push('$');
-    regex::Regex::new(&expression).is_ok_and(|expression| expression.is_match(text))
 }
 
 #[cfg(test)]

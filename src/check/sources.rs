@@ -339,6 +339,9 @@ impl<'a> Sources<'a> {
             let message = format!("the source path {} is not inside the repository", source.path);
             return Err(RenderError::new("source-path-missing", message, "Use a path relative to the repository root.").into());
         };
+        if let Some(submodule) = tree.submodule_of(&path) {
+            return Err(Stop::in_submodule(submodule));
+        }
         if self.revisions.urls.is_empty() && ![Side::Base, Side::Head].iter().any(|side| self.revisions.tree(*side).is_dir(&path)) {
             let why = "this repository has no remote to compare with and no such folder; say --repo-url";
             return Err(Stop::unjudged(named(), why));

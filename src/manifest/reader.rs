@@ -9,7 +9,7 @@ mod error;
 pub(crate) mod event;
 pub(crate) mod json;
 mod scalar;
-mod stream;
+pub(crate) mod stream;
 mod strict;
 mod text;
 pub(crate) mod walk;

@@ -7,6 +7,7 @@ use std::ops::Range;
 use super::pointer::{Pointer, list_position};
 use super::reader::event::Events;
 use super::reader::json::{GO_MAX_DEPTH, JsonEvents};
+use super::reader::stream::with_line_breaks;
 use super::reader::walk::{Step, Walk};
 use super::reader::yaml::YamlEvents;
 
@@ -58,7 +59,8 @@ fn search(text: &str, document: Range<usize>, pointer: &Pointer) -> Search {
             return search;
         }
     }
-    Search::run(&mut YamlEvents::new(text, document, GO_MAX_DEPTH), pointer)
+    let text = with_line_breaks(text, &document);
+    Search::run(&mut YamlEvents::new(&text, document, GO_MAX_DEPTH), pointer)
 }
 
 /// What is known of each place on the way to a pointer; position 0 is the whole document.

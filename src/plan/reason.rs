@@ -2,6 +2,40 @@
 
 use std::fmt;
 
+/// What kind of refusal ends a sync at an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refused {
+    /// Fields cannot change after creation.
+    Immutable,
+    /// What client-side apply notes down is larger than annotations may be.
+    TooLargeToApply,
+    /// The manifest has a value that the API server does not accept, or is too large to be stored.
+    Invalid,
+    /// `Replace=true` leaves out what cannot be taken away.
+    ReplaceLosesFields,
+    /// `Force=true` deletes the object and does not get it back.
+    ForceDeletes,
+    /// The kind or the namespace is not there by then.
+    Missing,
+    /// The sync options exclude each other.
+    Options,
+}
+
+impl Refused {
+    /// The word by which rules know it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Immutable => "immutable",
+            Self::TooLargeToApply => "too-large-to-apply",
+            Self::Invalid => "invalid",
+            Self::ReplaceLosesFields => "replace-loses-fields",
+            Self::ForceDeletes => "force-deletes",
+            Self::Missing => "missing",
+            Self::Options => "options",
+        }
+    }
+}
+
 /// Why a change has its action. It explains and never steers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -52,7 +86,9 @@ pub enum Reason {
     Fails {
         /// What is refused and why, in a sentence.
         message: String,
-        /// Fields that cannot change, as JSON pointers; empty for other failures.
+        /// What kind of refusal it is.
+        cause: Refused,
+        /// The fields that it is about, as JSON pointers; empty where it is about none.
         fields: Vec<String>,
     },
     /// Left Git and prune is on.

@@ -16,7 +16,7 @@ use crate::argocd::names::SKIP_FILE_RENDERING;
 use crate::argocd::pattern::Pattern;
 use crate::manifest::origin::{RenderedFrom, Renderer};
 use crate::manifest::{Manifest, Origin, ResourceKey, Side, reader};
-use crate::repo::{Entry, EntryKind, Format, LinkError, LinkTarget, ParsedFile, Parser, RepoError, Tree};
+use crate::repo::{Entry, EntryKind, Format, LinkError, LinkTarget, ParsedFile, Parser, RepoError, Tree, TreeNote};
 
 /// Combined size of the files of one source, in bytes, from which Argo CD gives up (`reposerver.max.combined.directory.manifests.size`).
 pub const MAX_COMBINED_BYTES: u64 = 10_000_000;
@@ -66,6 +66,7 @@ impl DirectoryTool {
     /// # Errors
     /// When jsonnet files cannot be evaluated as the source asks for.
     pub(super) fn new(request: &Request<'_>) -> Result<Self, Stop> {
+        all_files_are_here(request)?;
         let mut inputs = Inputs::default();
         inputs.folder(&request.path);
         let programs = jsonnet_programs(request)?;
@@ -99,10 +100,32 @@ impl Tool for DirectoryTool {
     }
 }
 
+/// Whether presync sees all files that Argo CD reads: it fetches submodules, and takes a file whatever its name is encoded in.
+///
+/// Source: Argo CD `util/git/client.go:Checkout` (submodules), `reposerver/repository/repository.go:getPotentiallyValidManifests`.
+fn all_files_are_here(request: &Request<'_>) -> Result<(), Stop> {
+    let selection = Selection::new(request.source.directory.as_ref());
+    let mut below = relative_entries(&request.tree, &request.path);
+    if let Some((_, entry)) = below.find(|(_, entry)| selection.recurse && entry.kind == EntryKind::Submodule) {
+        return Err(Stop::in_submodule(&entry.path));
+    }
+    let prefix = if request.path.is_empty() { String::new() } else { format!("{}/", request.path) };
+    for note in request.tree.notes() {
+        let (path, why) = match note {
+            TreeNote::PathNotUtf8 { path } => (path, "its name is not UTF-8; Argo CD reads it, and presync cannot".to_owned()),
+            TreeNote::Unreadable { path, reason } => (path, format!("it cannot be read: {reason}")),
+        };
+        if path.strip_prefix(&prefix).is_some_and(|relative| selection.takes(relative)) {
+            return Err(Stop::unjudged(format!("the file {path}"), why));
+        }
+    }
+    Ok(())
+}
+
 /// The files that are evaluated, in order.
 ///
 /// Source: Argo CD `reposerver/repository/repository.go:findManifests`, `util/settings/settings.go:GetEnabledSourceTypes`.
-fn jsonnet_programs(request: &Request<'_>) -> Result<Vec<Arc<str>>, RenderError> {
+fn jsonnet_programs(request: &Request<'_>) -> Result<Vec<Arc<str>>, Stop> {
     let settings = request.source.directory.as_ref();
     if !has_jsonnet(settings, &request.tree, &request.path)
         || request.workshop.settings.entry("jsonnet.enable").is_some_and(|on| on != "true")
@@ -144,7 +167,7 @@ pub fn render(
     side: Side,
     parser: &Parser,
     evaluated: &BTreeMap<String, String>,
-) -> Result<Rendered, RenderError> {
+) -> Result<Rendered, Stop> {
     let mut rendered = Rendered::default();
     let mut combined = 0_u64;
     for file in select(settings, tree, path, side, &mut rendered.warnings)? {
@@ -166,7 +189,8 @@ pub fn render(
                 format!("the files of {} are larger together than Argo CD's limit of 10 MB", shown(path)),
                 "Split the Application, or raise reposerver.max.combined.directory.manifests.size.",
             )
-            .at(file.path, side, 1, 1));
+            .at(file.path, side, 1, 1)
+            .into());
         }
         add(&parsed, file.path, side, format, &mut rendered)?;
     }
@@ -195,22 +219,28 @@ fn select<'t>(
     path: &str,
     side: Side,
     warnings: &mut Vec<String>,
-) -> Result<Vec<Selected<'t>>, RenderError> {
+) -> Result<Vec<Selected<'t>>, Stop> {
     let selection = Selection::new(settings);
     let mut files = Vec::new();
     for (relative, entry) in relative_entries(tree, path).filter(|(relative, _)| selection.takes(relative)) {
         match entry.kind {
             EntryKind::File | EntryKind::Executable => files.push(Selected { path: &entry.path, entry: entry.clone() }),
-            EntryKind::Submodule => warnings.push(format!("{} is a submodule, which presync does not enter", entry.path)),
+            // A folder, whatever it is called.
+            EntryKind::Submodule => {}
             EntryKind::Symlink => match tree.resolve_link(&entry.path) {
                 Ok(LinkTarget::File(target)) => files.push(Selected { path: &entry.path, entry: target }),
                 Ok(LinkTarget::Directory(_)) => {
                     warnings.push(format!("{relative} is a link to a directory, which Argo CD does not follow"))
                 }
                 Err(LinkError::Dangling { .. }) => warnings.push(format!("{relative} is a link to nowhere, which Argo CD skips")),
+                Err(LinkError::Submodule { submodule, .. }) => {
+                    return Err(Stop::in_submodule(&submodule));
+                }
                 Err(error) => {
                     let help = "Replace the link by a file inside the repository.";
-                    return Err(RenderError::new("render-failed", format!("{}: {error}", entry.path), help).at(&entry.path, side, 1, 1));
+                    return Err(RenderError::new("render-failed", format!("{}: {error}", entry.path), help)
+                        .at(&entry.path, side, 1, 1)
+                        .into());
                 }
             },
         }
@@ -233,12 +263,22 @@ fn add(parsed: &ParsedFile, path: &Arc<str>, side: Side, format: Format, rendere
             rendered: None,
         };
         let Some(key) = &object.key else {
+            let lacks = match &*object.object {
+                Value::Object(_) => "has no kind",
+                Value::Array(_) => "is a list and no object",
+                Value::Null => "is null and no object",
+                _ => "is a plain value and no object",
+            };
+            if !object.within.is_empty() {
+                let message = format!("an item of the list in {path} {lacks}, so Argo CD generates no manifests at all");
+                return Err(RenderError::new("render-failed", message, exclude).at(path, side, line, 1));
+            }
             if format == Format::Json {
-                let message = format!("{path} is a JSON object without kind, so Argo CD cannot read the Application's manifests");
+                let message = format!("{path} {lacks}, so Argo CD cannot read the Application's manifests");
                 return Err(RenderError::new("render-failed", message, exclude).at(path, side, 1, 1));
             }
             if decoded > 0 || parsed.looks_like_manifest {
-                let message = format!("a document of {path} has no kind, so Argo CD generates no manifests at all");
+                let message = format!("a document of {path} {lacks}, so Argo CD generates no manifests at all");
                 return Err(RenderError::new("render-failed", message, exclude).at(path, side, line, 1));
             }
             return Ok(());

@@ -97,6 +97,9 @@ impl KustomizeTool {
             let help = "Name files and bases inside the repository.";
             return Err(RenderError::new("render-failed", message, help).at(file, request.side, 1, 1).into());
         }
+        if let Some(submodule) = self.closure.inputs.files().find_map(|file| request.tree.submodule_of(file)) {
+            return Err(Stop::in_submodule(submodule));
+        }
         let workshop = request.workshop;
         if let Some(version) = &self.version {
             let keys = [format!("kustomize.path.{version}"), format!("kustomize.version.{version}")];

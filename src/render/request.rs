@@ -231,6 +231,12 @@ impl Stop {
         Self::Unjudged { what: what.into(), why: why.into() }
     }
 
+    /// Files that Argo CD fetches and presync does not have.
+    pub fn in_submodule(submodule: &str) -> Self {
+        let why = "it is a Git submodule: Argo CD fetches its files, and presync does not have them";
+        Self::unjudged(format!("the files of {submodule}"), why)
+    }
+
     /// A program that is not there.
     pub fn missing(what: impl Into<String>, program: MissingProgram) -> Self {
         Self::unjudged(what, program.to_string())

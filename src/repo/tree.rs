@@ -175,6 +175,15 @@ impl Tree {
         dir.is_empty() || entries.get(first_below(entries, dir)).is_some_and(|entry| is_below(&entry.path, dir))
     }
 
+    /// The path of the submodule that `path` is or lies in.
+    #[must_use]
+    pub fn submodule_of<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let path = normal(path);
+        let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
+        let mut folders = ends.filter_map(|end| path.get(..end));
+        folders.find(|folder| self.get(folder).is_some_and(|entry| entry.kind == EntryKind::Submodule))
+    }
+
     /// The contents of the file at `path`, or the text of the symbolic link there. Follows nothing.
     ///
     /// # Errors

@@ -72,12 +72,15 @@ rules! {
         wave_deadlock: "wave-deadlock",
     }
     cel: {
+        "apply-refused",
         "appset-unknown-generator",
         "crd-left-behind",
+        "force-deletes-claim",
         "force-replace-stateful",
         "hook-cannot-replace-live",
         "immutable-field-changed",
         "job-reruns-under-selfheal",
+        "last-applied-too-large",
         "leftover-namespace",
         "protection-misplaced",
         "protection-not-live",
@@ -86,7 +89,9 @@ rules! {
         "prune-needs-confirmation",
         "prune-off-leftover",
         "pvc-unprotected",
+        "replace-cannot-apply",
         "rolling-sync-disables-automated",
+        "schema-violation",
     }
 }
 

@@ -17,8 +17,9 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         let Some(target) = &change.target else { continue };
         let Some(replicas) = target.object.pointer(POINTER).and_then(Value::as_i64) else { continue };
         let Some(scaler) = view.scalers.of(server_of(plan, change), &change.key) else { continue };
-        let ignored = view.ignores(plan, &target.object, POINTER);
-        if scaler.pins(replicas) || (ignored && respects_ignored(plan)) {
+        // Which manager owns the field, only the live object tells.
+        let ignored = [change.target_object(), change.live_object()].into_iter().flatten().any(|side| view.ignores(plan, side, POINTER));
+        if scaler.leaves_alone(replicas) || (ignored && respects_ignored(plan)) {
             continue;
         }
         let live = change.live_object().and_then(|live| live.pointer(POINTER)).and_then(Value::as_i64);
@@ -121,6 +122,44 @@ mod tests {
             });
         };
         assert!(run(autoscaler(2, 9), Some(2), respected).is_empty());
+    }
+
+    #[test]
+    fn an_autoscaler_does_nothing_to_a_workload_without_replicas() {
+        assert!(run(autoscaler(2, 9), Some(0), |_| ()).is_empty());
+        assert_eq!(run(autoscaler(0, 9), Some(0), |_| ()).len(), 1, "one that may scale to zero scales from zero");
+        let keda = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": {"name": "q", "namespace": "shop"},
+            "spec": {"scaleTargetRef": {"name": "api"}}});
+        assert_eq!(run(keda, Some(0), |_| ()).len(), 1, "KEDA wakes it up");
+    }
+
+    #[test]
+    fn a_paused_scaled_object_scales_nothing_or_to_one_number() {
+        let keda = |annotation: &str, value: &str| {
+            json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "spec": {"scaleTargetRef": {"name": "api"}},
+                "metadata": {"name": "q", "namespace": "shop", "annotations": {annotation: value}}})
+        };
+        assert!(run(keda("autoscaling.keda.sh/paused", "true"), Some(2), |_| ()).is_empty());
+        assert_eq!(run(keda("autoscaling.keda.sh/paused", "false"), Some(2), |_| ()).len(), 1);
+        assert!(run(keda("autoscaling.keda.sh/paused-replicas", "2"), Some(2), |_| ()).is_empty());
+        assert_eq!(run(keda("autoscaling.keda.sh/paused-replicas", "3"), Some(2), |_| ()).len(), 1);
+    }
+
+    #[test]
+    fn a_field_that_is_left_to_its_manager_and_respected_is_fine() {
+        let mut live = deployment(Some(7));
+        live["metadata"]["managedFields"] = json!([{"manager": "kube-controller-manager", "operation": "Update", "subresource": "scale",
+            "apiVersion": "apps/v1", "time": "2026-01-01T00:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:replicas": {}}}}]);
+        let found = |manager: &str| {
+            let update = changed(deployment(Some(2)), deployment(Some(2)), live.clone(), Action::Update, Reason::Differs { fields: 1 });
+            let mut plan = plan("api", vec![added(autoscaler(2, 9)), update]);
+            edit_spec(&mut plan, |spec| {
+                spec["ignoreDifferences"] = json!([{"group": "apps", "kind": "Deployment", "managedFieldsManagers": [manager]}]);
+                spec["syncPolicy"] = json!({"syncOptions": ["RespectIgnoreDifferences=true"]});
+            });
+            Run { plans: vec![plan], ..Run::default() }.judge(&["replicas-owned-by-autoscaler"]).len()
+        };
+        assert_eq!((found("kube-controller-manager"), found("another")), (0, 1));
     }
 
     #[test]

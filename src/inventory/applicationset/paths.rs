@@ -4,16 +4,14 @@
 use globset::GlobBuilder;
 
 /// Whether a directory's whole path matches. `None` where the pattern is broken.
-///
-/// Source: Go `path/match.go:Match`: `*` and `?` stop at `/`.
 pub(super) fn directory_matches(pattern: &str, path: &str) -> Option<bool> {
-    let pattern: Vec<char> = pattern.chars().collect();
-    let path: Vec<char> = path.chars().collect();
-    wild(&pattern, &path, true)
+    crate::argocd::go::path::matches(pattern, path)
 }
 
-/// Matches with `*`, `?`, `[…]` and `\`; where `stops` is set, nothing but `/` matches `/`.
-fn wild(pattern: &[char], text: &[char], stops: bool) -> Option<bool> {
+/// Whether a whole path matches a pathspec with `*`, `?`, `[…]` and `\`, all of which match `/` as well.
+///
+/// Source: Git `wildmatch.c:dowild` without `WM_PATHNAME`.
+fn wild(pattern: &[char], text: &[char]) -> Option<bool> {
     // Position to come back to: after the last `*`, and how far it reached.
     let mut back: Option<(usize, usize)> = None;
     let (mut at, mut here) = (0, 0);
@@ -25,16 +23,16 @@ fn wild(pattern: &[char], text: &[char], stops: bool) -> Option<bool> {
                 back = Some((at, here));
                 continue;
             }
-            (Some('?'), Some(letter)) if !(stops && *letter == '/') => Some(1),
+            (Some('?'), Some(_)) => Some(1),
             (Some('['), letter) => {
-                let (length, matches) = class(pattern.get(at..)?, letter.copied(), stops)?;
-                if matches { Some(length) } else { None }
+                let (length, matches) = class(pattern.get(at..)?, letter.copied())?;
+                matches.then_some(length)
             }
             (Some('\\'), letter) => {
                 let escaped = pattern.get(at + 1)?;
-                if letter == Some(escaped) { Some(2) } else { None }
+                (letter == Some(escaped)).then_some(2)
             }
-            (Some(wanted), Some(letter)) if wanted == letter && *wanted != '?' => Some(1),
+            (Some(wanted), Some(letter)) if wanted == letter => Some(1),
             _ => None,
         };
         match (step, back) {
@@ -42,47 +40,29 @@ fn wild(pattern: &[char], text: &[char], stops: bool) -> Option<bool> {
                 at += length;
                 here += 1;
             }
-            (None, Some((after, reached))) if text.get(reached).is_some_and(|letter| !(stops && *letter == '/')) => {
+            (None, Some((after, reached))) if reached < text.len() => {
                 back = Some((after, reached + 1));
                 (at, here) = (after, reached + 1);
             }
-            _ => return if is_sound(pattern.get(at..)?) { Some(false) } else { None },
+            _ => return Some(false),
         }
     }
 }
 
-/// Whether the rest of a pattern that does not match is one that could: Go reports a broken one all the same.
-fn is_sound(pattern: &[char]) -> bool {
-    let mut at = 0;
-    while let Some(letter) = pattern.get(at) {
-        at += match letter {
-            '\\' if pattern.get(at + 1).is_none() => return false,
-            '\\' => 2,
-            '[' => match pattern.get(at..).and_then(|rest| class(rest, None, true)) {
-                Some((length, _)) => length,
-                None => return false,
-            },
-            _ => 1,
-        };
-    }
-    true
-}
-
 /// The length of a class at the start of a pattern, and whether it holds a letter.
-fn class(pattern: &[char], letter: Option<char>, stops: bool) -> Option<(usize, bool)> {
-    let mut at = 1;
-    let negated = matches!(pattern.get(at), Some('^')) || (!stops && matches!(pattern.get(at), Some('!')));
-    at += usize::from(negated);
+fn class(pattern: &[char], letter: Option<char>) -> Option<(usize, bool)> {
+    let negated = matches!(pattern.get(1), Some('^' | '!'));
+    let mut at = 1 + usize::from(negated);
     let mut found = false;
     let mut ranges = 0;
     loop {
         match pattern.get(at)? {
             ']' if ranges > 0 => break,
             _ => {
-                let (low, next) = class_letter(pattern, at, stops)?;
+                let (low, next) = class_letter(pattern, at)?;
                 at = next;
-                let high = if pattern.get(at) == Some(&'-') && (stops || pattern.get(at + 1) != Some(&']')) {
-                    let (high, next) = class_letter(pattern, at + 1, stops)?;
+                let high = if pattern.get(at) == Some(&'-') && pattern.get(at + 1) != Some(&']') {
+                    let (high, next) = class_letter(pattern, at + 1)?;
                     at = next;
                     high
                 } else {
@@ -93,13 +73,12 @@ fn class(pattern: &[char], letter: Option<char>, stops: bool) -> Option<(usize, 
             }
         }
     }
-    Some((at + 1, letter.is_some_and(|letter| found != negated && !(stops && letter == '/'))))
+    Some((at + 1, letter.is_some() && found != negated))
 }
 
-fn class_letter(pattern: &[char], at: usize, stops: bool) -> Option<(char, usize)> {
+fn class_letter(pattern: &[char], at: usize) -> Option<(char, usize)> {
     match pattern.get(at)? {
         '\\' => Some((*pattern.get(at + 1)?, at + 2)),
-        '-' | ']' if stops => None,
         letter => Some((*letter, at + 1)),
     }
 }
@@ -161,7 +140,7 @@ impl FilePattern {
                 }
                 let has_wildcards = pattern.contains(['*', '?', '[', '\\']);
                 let letters = |text: &str| text.chars().collect::<Vec<char>>();
-                has_wildcards && wild(&letters(pattern), &letters(path), false) == Some(true)
+                has_wildcards && wild(&letters(pattern), &letters(path)) == Some(true)
             }
         }
     }

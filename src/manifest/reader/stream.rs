@@ -2,6 +2,7 @@
 //!
 //! Takes the text of a file or of a renderer's output, hands on documents until the first that cannot be read.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::memmem;
@@ -16,6 +17,14 @@ use super::{Document, Limits, Stream};
 
 /// How far the Kubernetes decoder looks for the brace that makes it try JSON (the buffer size that Argo CD and kubectl give).
 const GUESS_BYTES: usize = 4096;
+
+/// U+0085 ends a line in YAML as go-yaml reads it (`yamlprivateh.go:is_break`), and so does a line break of the same length in its place.
+pub(crate) fn with_line_breaks<'text>(text: &'text str, document: &Range<usize>) -> Cow<'text, str> {
+    match text.get(document.clone()) {
+        Some(inside) if inside.contains('\u{85}') => Cow::Owned(text.replace('\u{85}', "\r\n")),
+        _ => Cow::Borrowed(text),
+    }
+}
 
 /// Reads a stream; see [`super::read_stream`].
 pub(crate) fn read(text: &str, limits: &Limits) -> Stream {
@@ -92,7 +101,8 @@ impl StreamReader<'_, '_> {
     }
 
     fn yaml_document(&mut self, range: Range<usize>) -> Result<(), Problem> {
-        let (text, max_depth) = (self.text, self.limits.max_depth);
+        let max_depth = self.limits.max_depth;
+        let text = &*with_line_breaks(self.text, &range);
         self.check_length(&range)?;
         if let Some(problem) = forbidden_character(text.get(range.clone()).unwrap_or_default()) {
             return Err(Problem::new(problem.kind, range.start + problem.offset));

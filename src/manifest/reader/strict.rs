@@ -79,7 +79,7 @@ fn escapes(source: &str, offset: usize) -> Result<(), Problem> {
 fn line_separators(source: &str, offset: usize) -> Result<(), Problem> {
     let mut characters = source.char_indices().peekable();
     while let Some((at, character)) = characters.next() {
-        let ends_line = matches!(character, '\u{85}' | '\u{2028}' | '\u{2029}');
+        let ends_line = matches!(character, '\u{2028}' | '\u{2029}');
         if ends_line && characters.peek().is_some_and(|(_, next)| !next.is_whitespace() && *next != '#') {
             return Err(Problem::new(ReadErrorKind::Character(character), offset + at));
         }

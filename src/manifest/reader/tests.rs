@@ -204,3 +204,19 @@ proptest! {
         let _ = read_json(&text);
     }
 }
+
+#[test]
+fn the_next_line_character_ends_a_line() {
+    let read = |text: &str| {
+        let stream = read_stream(text, &Limits::default());
+        (stream.documents.into_iter().map(|document| document.value).collect::<Vec<_>>(), stream.error.is_some())
+    };
+    assert_eq!(read("a: [x\u{85}y]"), (vec![json!({"a": ["x y"]})], false));
+    assert_eq!(read("a: x\u{85} y\n"), (vec![json!({"a": "x y"})], false));
+    assert_eq!(read("a: x\u{85}\n"), (vec![json!({"a": "x"})], false));
+    assert_eq!(read("a: x\u{85}b: z\n"), (vec![json!({"a": "x", "b": "z"})], false));
+    assert_eq!(read("a: \"x\u{85}y\"\n"), (vec![json!({"a": "x y"})], false));
+    assert_eq!(read("a: |\n  x\u{85}  y\n"), (vec![json!({"a": "x\ny\n"})], false));
+    assert!(read("a: x\u{85}y\n").1, "what follows stands at the margin and is no key");
+    assert_eq!(read("{\"a\": \"x\u{85}y\"}"), (vec![json!({"a": "x\u{85}y"})], false), "JSON knows no such line end");
+}

@@ -74,7 +74,10 @@ impl Planner<'_> {
         let hooks = hooks.iter().filter(|(_, phases)| !phases.is_empty()).map(|(hook, _)| (hook, true));
         for (target, is_hook) in targets.chain(hooks).filter(|(target, _)| !hook::is_skipped(&target.object)) {
             let about = |kind, message| Condition { kind, message, key: Some(target.key.clone()), origin: Some(target.origin.clone()) };
-            found.extend(self.unserved(target).map(|problem| about("KindNotServed", problem)));
+            match versionless(target) {
+                Some(problem) => found.push(about(SYNC_REFUSED, problem)),
+                None => found.extend(self.unserved(target).map(|problem| about("KindNotServed", problem))),
+            }
             found.extend(self.denied(&target.key).map(|problem| about("ProjectDenies", problem)));
             found.extend(self.nameless(target, is_hook).map(|problem| about(SYNC_REFUSED, problem)));
         }
@@ -144,4 +147,18 @@ impl Planner<'_> {
             text("/spec/group") == &*key.group && text("/spec/names/kind") == &*key.kind
         })
     }
+}
+
+/// Why no cluster knows the version of an object.
+///
+/// Source: apimachinery `pkg/runtime/schema/group_version.go:ParseGroupVersion`; Argo CD asks the cluster for what it gives.
+fn versionless(target: &Manifest) -> Option<String> {
+    let written = target.object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let named = target.key.named();
+    if written.is_empty() {
+        return Some(format!("{named} has no apiVersion, so no cluster knows its kind"));
+    }
+    let (_, version) = written.split_once('/').unwrap_or(("", written));
+    let valid = !version.is_empty() && !version.contains('/');
+    (!valid).then(|| format!("the apiVersion {written} of {named} is neither `version` nor `group/version`, so no cluster knows its kind"))
 }

@@ -12,9 +12,9 @@ use crate::argocd::hook::{self, DeletePolicy};
 use crate::manifest::ResourceKey;
 use crate::plan::change::{Action, Phase};
 use crate::plan::diff::{self, Method, ObjectDiff};
-use crate::plan::failure::{self, ApplyStrategy, Failure, Outcome};
+use crate::plan::failure::{self, ApplyStrategy, Failure, FailureKind, Outcome};
 use crate::plan::pairing::Pair;
-use crate::plan::reason::Reason;
+use crate::plan::reason::{Reason, Refused};
 use crate::snapshot::LiveObject;
 
 impl Planner<'_> {
@@ -23,7 +23,7 @@ impl Planner<'_> {
         let Some(target) = &pair.target else { return Row::new(pair, Action::None, Reason::InSync) };
         let Some(live) = &pair.live else {
             if let Some(message) = self.missing_ground(target) {
-                return Row::new(pair, Action::Fail, Reason::Fails { message, fields: Vec::new() });
+                return Row::new(pair, Action::Fail, nothing_there(message));
             }
             let apply = self.apply(&target.object, None);
             return match failure::foresee_create(&target.object, apply, self.world.failure_context(&self.server)) {
@@ -39,7 +39,7 @@ impl Planner<'_> {
         }
         if let Some(message) = self.missing_ground(target) {
             row.action = Action::Fail;
-            row.reason = Reason::Fails { message, fields: Vec::new() };
+            row.reason = nothing_there(message);
             return row;
         }
         let respected = self.options().has("RespectIgnoreDifferences=true");
@@ -117,7 +117,7 @@ impl Planner<'_> {
                 row.reason = Reason::Hook { recreates: live.is_some() };
                 let ground = if live.is_none() { self.missing_ground(target) } else { None };
                 let unfit = || failure::foresee_create(&target.object, self.apply(&target.object, None), context);
-                ground.map(|message| Reason::Fails { message, fields: Vec::new() }).or_else(|| unfit().map(|failure| failing(&failure)))
+                ground.map(nothing_there).or_else(|| unfit().map(|failure| failing(&failure)))
             }
         };
         if let Some(reason) = problem {
@@ -135,6 +135,20 @@ fn is_updated_in_place(key: &ResourceKey) -> bool {
     key.is("", "Namespace") || key.is("apiextensions.k8s.io", "CustomResourceDefinition")
 }
 
+fn nothing_there(message: String) -> Reason {
+    Reason::Fails { message, cause: Refused::Missing, fields: Vec::new() }
+}
+
 fn failing(failure: &Failure) -> Reason {
-    Reason::Fails { message: failure.message.clone(), fields: failure.changes.iter().map(|change| change.pointer.clone()).collect() }
+    let (cause, place) = match &failure.kind {
+        FailureKind::Immutable { .. } | FailureKind::ClaimShrinks | FailureKind::ClaimCannotGrow => (Refused::Immutable, None),
+        FailureKind::AnnotationTooLarge { .. } => (Refused::TooLargeToApply, None),
+        FailureKind::TypeError { pointer, .. } | FailureKind::InvalidValue { pointer } => (Refused::Invalid, Some(pointer)),
+        FailureKind::ObjectTooLarge { .. } | FailureKind::SelectorMismatch => (Refused::Invalid, None),
+        FailureKind::ReplaceLosesVolumeName | FailureKind::ReplaceLosesFields { .. } => (Refused::ReplaceLosesFields, None),
+        FailureKind::ForceDeletes { .. } => (Refused::ForceDeletes, None),
+        FailureKind::ForceWithServerSideApply => (Refused::Options, None),
+    };
+    let changed = failure.changes.iter().map(|change| &change.pointer);
+    Reason::Fails { message: failure.message.clone(), cause, fields: changed.chain(place).cloned().collect() }
 }

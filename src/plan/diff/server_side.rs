@@ -13,7 +13,7 @@ pub(super) fn without_mutations(mut merged: Value, live: &Value, node: Option<No
     let mut filled = merged.clone();
     fill_defaults(node, &mut filled);
     name_claim_templates(&mut filled);
-    put_back(&mut merged, &filled, live);
+    put_back(&mut merged, &filled, Some(live));
     merged
 }
 
@@ -30,30 +30,33 @@ fn name_claim_templates(object: &mut Value) {
     }
 }
 
-fn put_back(merged: &mut Value, filled: &Value, live: &Value) {
-    match (merged, filled, live) {
-        (Value::Object(merged), Value::Object(filled), Value::Object(live)) => put_back_fields(merged, filled, live),
-        (Value::Array(merged), Value::Array(filled), Value::Array(live)) if merged.len() == live.len() => {
-            for ((merged, filled), live) in merged.iter_mut().zip(filled).zip(live) {
-                put_back(merged, filled, live);
+/// `live` is `None` below what the live object does not have.
+fn put_back(merged: &mut Value, filled: &Value, live: Option<&Value>) {
+    match (merged, filled) {
+        (Value::Object(merged), Value::Object(filled)) => put_back_fields(merged, filled, live.and_then(Value::as_object)),
+        (Value::Array(merged), Value::Array(filled)) => {
+            let live = live.and_then(Value::as_array).filter(|live| live.len() == merged.len());
+            for (index, (merged, filled)) in merged.iter_mut().zip(filled).enumerate() {
+                put_back(merged, filled, live.and_then(|live| live.get(index)));
             }
         }
         // An empty value that the server takes for none.
-        (merged, filled, _) if !filled.is_object() && !filled.is_array() && merged != filled => merged.clone_from(filled),
+        (merged, filled) if !filled.is_object() && !filled.is_array() && merged != filled => merged.clone_from(filled),
         _ => {}
     }
 }
 
-fn put_back_fields(merged: &mut Map<String, Value>, filled: &Map<String, Value>, live: &Map<String, Value>) {
+fn put_back_fields(merged: &mut Map<String, Value>, filled: &Map<String, Value>, live: Option<&Map<String, Value>>) {
     // What the server drops by itself is never there.
     merged.retain(|name, _| filled.contains_key(name));
-    for (name, own) in live {
-        match (merged.get_mut(name), filled.get(name)) {
-            (Some(inner), Some(filled)) => put_back(inner, filled, own),
-            (None, Some(_)) => {
-                merged.insert(name.clone(), own.clone());
-            }
-            _ => {}
+    for (name, inner) in merged.iter_mut() {
+        if let Some(filled) = filled.get(name) {
+            put_back(inner, filled, live.and_then(|live| live.get(name)));
+        }
+    }
+    for (name, own) in live.into_iter().flatten() {
+        if filled.contains_key(name) && !merged.contains_key(name) {
+            merged.insert(name.clone(), own.clone());
         }
     }
 }

@@ -187,6 +187,29 @@ fn with_redacted_secrets_only_keys_are_compared() {
 }
 
 #[test]
+fn an_empty_map_in_git_and_in_what_was_applied_last_clears_the_live_one() {
+    let labelled = |labels: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "labels": labels, "annotations": {"a": "b"}}});
+    let live = applied(&labelled(json!({})), &json!({"metadata": {"labels": {"team": "x"}}}));
+    assert_eq!(paths(&compare(&labelled(json!({})), &live)), ["/metadata/labels"]);
+    let live = applied(&labelled(json!({})), &json!({}));
+    assert!(!compare(&labelled(json!({})), &live).modified);
+}
+
+#[test]
+fn a_server_side_diff_shows_a_new_port_as_the_server_fills_it_in() {
+    let service = |ports: Value| json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": ports}});
+    let target = service(json!([{"port": 80, "targetPort": 0, "protocol": "TCP"}]));
+    let (rules, tracking) = (IgnoreRules::default(), Settings::default().tracking);
+    let ctx = DiffContext { method: Method::ServerSide, ..context(&rules, &tracking) };
+    let live = |target_port: u16| service(json!([{"port": 80, "targetPort": target_port, "protocol": "TCP"}]));
+    assert!(!diff(&target, &live(80), &ctx).modified);
+    let found = diff(&target, &live(81), &ctx);
+    assert_eq!(found.fields.iter().map(|field| field.target.clone()).collect::<Vec<_>>(), [Some(json!(80))]);
+    let found = diff(&target, &service(json!([])), &ctx);
+    assert_eq!(found.fields[0].target.as_ref().and_then(|ports| ports.pointer("/0/targetPort")), Some(&json!(80)));
+}
+
+#[test]
 fn the_last_writer_of_a_field_is_named() {
     let mut live = deployment("1");
     live["spec"]["replicas"] = json!(5);

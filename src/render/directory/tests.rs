@@ -98,3 +98,29 @@ fn s10_18_a_pattern_that_cannot_be_read_never_matches() {
     let with = |field: &str, pattern: &str| render(&files, &[], json!({field: pattern})).unwrap().len();
     assert_eq!((with("include", "h*"), with("include", "e*"), with("include", "e[[a*"), with("exclude", "e[[a*")), (1, 0, 0, 1));
 }
+
+#[test]
+fn what_is_no_object_is_called_what_it_is() {
+    let message = |name: &str, text: &str| count(&[("app/a.yaml", GOOD), (name, text)]).unwrap_err();
+    assert!(message("app/b.json", "[{\"kind\": \"ConfigMap\"}]").starts_with("app/b.json is a list and no object"));
+    assert!(message("app/b.json", "7").starts_with("app/b.json is a plain value and no object"));
+    assert!(message("app/b.json", "{\"a\": 1}").starts_with("app/b.json has no kind"));
+    assert!(message("app/b.yaml", &format!("{GOOD}---\n- a\n")).starts_with("a document of app/b.yaml is a list and no object"));
+}
+
+#[test]
+fn a_list_with_an_item_that_is_no_object_fails() {
+    let list = |item: &str| count(&[("app/list.yaml", &format!("apiVersion: v1\nkind: List\nitems: [{item}]\n"))]);
+    assert!(list("null").unwrap_err().starts_with("an item of the list in app/list.yaml is null and no object"));
+    assert!(list("text").unwrap_err().contains("is a plain value and no object"));
+    assert_eq!(list("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), Ok(1));
+    assert_eq!(list(""), Ok(0));
+}
+
+#[test]
+fn classes_are_turned_round_by_an_exclamation_mark_only() {
+    let files = [("app/a.yaml", &*object("a")), ("app/b.yaml", &*object("b"))];
+    let with = |pattern: &str| render(&files, &[], json!({"include": pattern})).unwrap();
+    assert_eq!(with("[!a].yaml"), ["b"]);
+    assert_eq!(with("[^a].yaml"), ["a"]);
+}

@@ -185,6 +185,7 @@ pub(super) fn every_action() -> Vec<Change> {
     };
     let fails = Reason::Fails {
         message: "spec.selector of a Deployment cannot change; the API server refuses the update".to_owned(),
+        cause: crate::plan::reason::Refused::Immutable,
         fields: vec!["/spec/selector".to_owned()],
     };
     let prune = Change {

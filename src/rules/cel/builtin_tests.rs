@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::super::fixture::*;
 use crate::argocd::names::SYNC_OPTIONS;
 use crate::finding::{Finding, Severity};
+use crate::plan::reason::Refused;
 use crate::plan::{Action, Change, Reason, SyncMode, SyncPlan};
 
 fn object(kind: &str, api_version: &str, name: &str) -> Value {
@@ -131,16 +132,16 @@ fn immutable_field_changed_speaks_of_fields_and_points_at_them() {
     base["spec"] = json!({"selector": {"matchLabels": {"app": "front"}}});
     let mut target = base.clone();
     target["spec"]["selector"]["matchLabels"]["tier"] = "web".into();
-    let fails = |fields: &[&str]| {
-        let fields = fields.iter().map(|&field| field.to_owned()).collect();
-        let reason = Reason::Fails { message: "spec.selector of Deployment shop/front is immutable".into(), fields };
+    let fails = |cause: Refused| {
+        let fields = vec!["/spec/selector".to_owned()];
+        let reason = Reason::Fails { message: "spec.selector of Deployment shop/front is immutable".into(), cause, fields };
         run("immutable-field-changed", changed(base.clone(), target.clone(), base.clone(), Action::Fail, reason))
     };
-    let found = fails(&["/spec/selector"]);
+    let found = fails(Refused::Immutable);
     assert_eq!(found[0].severity, Severity::Error);
     assert_eq!(found[0].message, "spec.selector of Deployment shop/front is immutable");
     assert_eq!(found[0].places[0].pointer, "/spec/selector");
-    assert!(fails(&[]).is_empty(), "failures for other reasons are not about a field");
+    assert!(fails(Refused::Invalid).is_empty(), "failures for other reasons are not about a change");
 }
 
 #[test]
@@ -245,7 +246,11 @@ fn a_misplaced_protection_is_the_only_loud_finding_about_an_object() {
 #[test]
 fn hook_cannot_replace_live_speaks_of_hooks_that_are_live() {
     let job = annotated(object("Job", "batch/v1", "assets"), "argocd.argoproj.io/hook", "PreSync");
-    let reason = Reason::Fails { message: "the template of Job shop/assets is immutable".into(), fields: vec!["/spec/template".into()] };
+    let reason = Reason::Fails {
+        message: "the template of Job shop/assets is immutable".into(),
+        cause: Refused::Immutable,
+        fields: vec!["/spec/template".into()],
+    };
     let mut change = changed(job.clone(), job.clone(), job, Action::Fail, reason);
     change.phase = crate::plan::Phase::PreSync;
     let loud = Run { plans: vec![plan("a", vec![change.clone()])], ..Run::default() }.loud();
@@ -328,7 +333,7 @@ fn every_expression_runs_on_changes_of_every_action_and_kind_that_it_may_meet() 
             let bare = object(kind, version, "x");
             let mut empty = bare.clone();
             empty["metadata"]["annotations"] = Value::Null;
-            let reason = Reason::Fails { message: "it is refused".into(), fields: vec!["/spec".into()] };
+            let reason = Reason::Fails { message: "it is refused".into(), cause: Refused::Immutable, fields: vec!["/spec".into()] };
             for object in [bare, empty] {
                 let full = changed(object.clone(), object.clone(), object.clone(), action, reason.clone());
                 let live_only = Change { target: None, base: None, ..full.clone() };
@@ -373,4 +378,35 @@ fn rolling_sync_disables_automated_speaks_of_new_strategies_over_automated_templ
     );
     assert!(run("rolling-sync-disables-automated", added(set("AllAtOnce", json!({})))).is_empty());
     assert!(run("rolling-sync-disables-automated", added(set("RollingSync", Value::Null))).is_empty());
+}
+
+#[test]
+fn each_refusal_has_one_rule() {
+    let claim = || object("PersistentVolumeClaim", "v1", "x");
+    let config = || object("ConfigMap", "v1", "x");
+    for (cause, object, rule) in [
+        (Refused::Immutable, claim(), "immutable-field-changed"),
+        (Refused::TooLargeToApply, config(), "last-applied-too-large"),
+        (Refused::Invalid, config(), "schema-violation"),
+        (Refused::ReplaceLosesFields, claim(), "replace-cannot-apply"),
+        (Refused::ForceDeletes, claim(), "force-deletes-claim"),
+        (Refused::ForceDeletes, config(), "apply-refused"),
+        (Refused::Missing, config(), "apply-refused"),
+        (Refused::Options, claim(), "apply-refused"),
+    ] {
+        let reason = Reason::Fails { message: "it is refused".into(), cause, fields: Vec::new() };
+        let edited = annotated(object.clone(), "team", "x");
+        let change = changed(object.clone(), edited, object, Action::Fail, reason);
+        let found = Run { plans: vec![plan("a", vec![change])], ..Run::default() }.judge(&[
+            "immutable-field-changed",
+            "last-applied-too-large",
+            "schema-violation",
+            "replace-cannot-apply",
+            "force-deletes-claim",
+            "apply-refused",
+            "hook-cannot-replace-live",
+        ]);
+        let found: Vec<_> = found.iter().map(|finding| (&*finding.rule, finding.severity)).collect();
+        assert_eq!(found, [(rule, Severity::Error)], "{cause:?}");
+    }
 }

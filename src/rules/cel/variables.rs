@@ -84,9 +84,9 @@ impl<'a> Variables<'a> {
 }
 
 fn facts(change: &Change) -> Json {
-    let refused: &[String] = match &change.reason {
-        Reason::Fails { fields, .. } => fields,
-        _ => &[],
+    let (refused, cause): (&[String], &str) = match &change.reason {
+        Reason::Fails { fields, cause, .. } => (fields, cause.as_str()),
+        _ => (&[], ""),
     };
     let cascade: Vec<Json> = change
         .cascade
@@ -119,6 +119,7 @@ fn facts(change: &Change) -> Json {
         "name": &*change.key.name,
         "named": change.key.named(),
         "refusedFields": refused,
+        "refused": cause,
         "cascade": cascade,
         "diff": diff,
     })

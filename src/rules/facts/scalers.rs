@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::Facts;
 use super::server_of;
 use crate::manifest::key::split_api_version;
-use crate::manifest::{Origin, ResourceKey};
+use crate::manifest::{Origin, ResourceKey, annotation};
 
 const KINDS: [(&str, &str); 2] = [("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject")];
 
@@ -29,9 +29,12 @@ pub(in crate::rules) struct Scaler<'a> {
 }
 
 impl Scaler<'_> {
-    /// Whether it always sets this number.
-    pub(in crate::rules) fn pins(&self, replicas: i64) -> bool {
-        self.min == replicas && self.max == Some(replicas)
+    /// Whether it leaves a workload with this number of replicas as it is: it always sets this number, or it does nothing at zero.
+    ///
+    /// Source: Kubernetes `pkg/controller/podautoscaler/horizontal.go:reconcileAutoscaler`.
+    pub(in crate::rules) fn leaves_alone(&self, replicas: i64) -> bool {
+        let is_off = replicas == 0 && self.min != 0 && &*self.key.kind == "HorizontalPodAutoscaler";
+        is_off || (self.min == replicas && self.max == Some(replicas))
     }
 }
 
@@ -87,7 +90,11 @@ fn is_scaler(key: &ResourceKey) -> bool {
     KINDS.iter().any(|(group, kind)| key.is(group, kind))
 }
 
-/// What an autoscaler scales, and between which numbers. Defaults: Kubernetes `autoscaling/v2`, KEDA's ScaledObject.
+/// What Go's `strconv.ParseBool` takes for true.
+const TRUE: [&str; 6] = ["true", "True", "TRUE", "t", "T", "1"];
+
+/// What an autoscaler scales, and between which numbers; a ScaledObject that is paused at a number sets that, and one that is just paused
+/// does nothing. Defaults: Kubernetes `autoscaling/v2`, KEDA's ScaledObject.
 fn scaled(key: &ResourceKey, object: &Value) -> Option<(ResourceKey, i64, Option<i64>)> {
     let spec = object.get("spec")?;
     let target = spec.get("scaleTargetRef")?;
@@ -95,6 +102,14 @@ fn scaled(key: &ResourceKey, object: &Value) -> Option<(ResourceKey, i64, Option
     let number = |field: &str| spec.get(field).and_then(Value::as_i64);
     let (group, _) = split_api_version(text("apiVersion").unwrap_or("apps/v1"));
     let (kind, min, max) = if &*key.kind == "ScaledObject" {
+        let paused = annotation(object, "autoscaling.keda.sh/paused-replicas").and_then(|text| text.parse::<i64>().ok());
+        if let Some(replicas) = paused {
+            let kind = text("kind").unwrap_or("Deployment");
+            return Some((ResourceKey::new(group, kind, &key.namespace, text("name")?), replicas, Some(replicas)));
+        }
+        if annotation(object, "autoscaling.keda.sh/paused").is_some_and(|text| TRUE.contains(&text)) {
+            return None;
+        }
         (text("kind").unwrap_or("Deployment"), number("minReplicaCount").unwrap_or(0), number("maxReplicaCount").or(Some(100)))
     } else {
         (text("kind")?, number("minReplicas").unwrap_or(1), number("maxReplicas"))

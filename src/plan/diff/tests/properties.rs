@@ -38,9 +38,9 @@ fn objects() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Objects that fit their types.
+/// Objects that fit their types. No map is empty: an empty one in Git clears what live has there.
 fn readable() -> impl Strategy<Value = Value> {
-    let words = || prop::collection::btree_map("[a-z]{1,4}", "[a-z]{1,4}", 0..5);
+    let words = || prop::collection::btree_map("[a-z]{1,4}", "[a-z]{1,4}", 1..5);
     let map = words()
         .prop_map(|data| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "ns"}, "data": data}));
     let deployment = (words(), words(), 0..3, 0..9).prop_map(|(labels, env, replicas, port)| {
@@ -174,27 +174,12 @@ proptest! {
 
     #[test]
     fn a_sync_leaves_no_difference_behind(target in seeds(), live in any::<u64>()) {
-        let written = made(target);
-        let live = stored(&made((live, target.1)));
-        for method in METHODS {
-            let Some(after) = synced(method, &written, &live) else { continue };
-            let found = by(method, &written, &after);
-            prop_assert!(!found.modified, "{method:?} {:?} {:?}\n{written}\n{live}\n{after}", found.fields, found.error);
-        }
+        a_sync_settles(target, live)?;
     }
 
     #[test]
     fn the_order_of_keys_in_the_text_does_not_matter(target in seeds(), live in any::<u64>()) {
-        let (written, live) = (made(target), stored(&made((live, target.1))));
-        let turned = |object: &Value| serde_json::from_str::<Value>(&reversed(object)).expect("JSON");
-        for method in METHODS {
-            prop_assert_eq!(by(method, &written, &live), by(method, &turned(&written), &turned(&live)));
-        }
-        let noted = applied_as(&live, &made((target.0 ^ 1, target.1)));
-        let mut otherwise = noted.clone();
-        let text = noted["metadata"]["annotations"][LAST_APPLIED].as_str().expect("noted");
-        otherwise["metadata"]["annotations"][LAST_APPLIED] = Value::from(reversed(&serde_json::from_str::<Value>(text).expect("JSON")));
-        prop_assert_eq!(compare(&written, &noted), compare(&written, &otherwise));
+        key_order_decides_nothing(target, live)?;
     }
 }
 
@@ -203,4 +188,35 @@ fn applied_as(live: &Value, written: &Value) -> Value {
     let mut noted = live.clone();
     noted["metadata"]["annotations"][LAST_APPLIED] = Value::String(format!("{written}\n"));
     noted
+}
+
+fn key_order_decides_nothing(target: (u64, usize), live: u64) -> Result<(), TestCaseError> {
+    let (written, live) = (made(target), stored(&made((live, target.1))));
+    let turned = |object: &Value| serde_json::from_str::<Value>(&reversed(object)).expect("JSON");
+    for method in METHODS {
+        prop_assert_eq!(by(method, &written, &live), by(method, &turned(&written), &turned(&live)));
+    }
+    let noted = applied_as(&live, &made((target.0 ^ 1, target.1)));
+    let mut otherwise = noted.clone();
+    let text = noted["metadata"]["annotations"][LAST_APPLIED].as_str().expect("noted");
+    otherwise["metadata"]["annotations"][LAST_APPLIED] = Value::from(reversed(&serde_json::from_str::<Value>(text).expect("JSON")));
+    prop_assert_eq!(compare(&written, &noted), compare(&written, &otherwise));
+    Ok(())
+}
+
+fn a_sync_settles(target: (u64, usize), live: u64) -> Result<(), TestCaseError> {
+    let written = made(target);
+    let live = stored(&made((live, target.1)));
+    for method in METHODS {
+        let Some(after) = synced(method, &written, &live) else { continue };
+        let found = by(method, &written, &after);
+        prop_assert!(!found.modified, "{method:?} {:?} {:?}\n{written}\n{live}\n{after}", found.fields, found.error);
+    }
+    Ok(())
+}
+
+#[test]
+fn cases_that_were_wrong_once_hold() {
+    key_order_decides_nothing((1_863_532_592_755_225_894, 14), 10_565_679_132_999_707_020).expect("the order of keys decides nothing");
+    a_sync_settles((894_039_335_737_622_716, 2), 7_307_578_082_270_533_722).expect("a sync leaves no difference");
 }
