@@ -1,5 +1,5 @@
 # The one command that must pass before a merge.
-.PHONY: test test-live test-pre-commit test-html
+.PHONY: test test-live test-pre-commit test-html mutation
 SHELL := /bin/bash
 
 test: export INSTA_UPDATE = no
@@ -25,3 +25,7 @@ test-pre-commit:
 # The HTML report in a headless Chromium (Debian: chromium-headless-shell, chromium); CHROMIUM names the program.
 test-html:
 	cargo test --locked --test html -- --ignored --nocapture
+
+# Spoils each rule and checks that its tests notice.
+mutation:
+	scripts/mutation-check

@@ -100,7 +100,7 @@ impl Bench {
             base: None,
             head: Head::Worktree,
             snapshots: with_snapshot.then(|| self.file.to_string_lossy().into_owned()).into_iter().collect(),
-            max_snapshot_age: i64::MAX,
+            max_snapshot_age: Some(i64::MAX),
             now: jiff::Timestamp::now(),
             repo_urls: Vec::new(),
             applications: Vec::new(),

@@ -5,6 +5,7 @@
 
 mod applications;
 mod broken;
+mod comments;
 mod configuration;
 mod delivery;
 mod judging;
@@ -12,6 +13,7 @@ mod locate;
 mod mask;
 mod options;
 mod planning;
+mod policy;
 mod reach;
 mod revisions;
 mod seen;
@@ -73,7 +75,7 @@ pub enum CheckError {
     Config(#[from] ConfigError),
     /// A rule cannot be evaluated.
     #[error(transparent)]
-    #[diagnostic(help("Mend the rule, or report it if it is one of presync's own."))]
+    #[diagnostic(transparent)]
     Rule(#[from] RuleError),
     /// A pattern of `--app` cannot be read.
     #[error("--app {pattern} is no valid pattern: {reason}")]
@@ -97,8 +99,14 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         || if options.snapshots.is_empty() { Ok(None) } else { snapshot::load_from(&options.snapshots, &options.access()).map(Some) },
     );
     let (mut revisions, kept) = revisions?;
-    let config = configuration::read(options, &mut revisions)?;
-    let loaded = loaded?;
+    let configuration = configuration::read(options, &mut revisions)?;
+    let config = &configuration.config;
+    revisions.know_urls(options, &config.repository_urls);
+    let rules = policy::rules(&configuration, &mut revisions)?;
+    let loaded = match configuration.snapshots(options, &mut revisions) {
+        Some(configured) => Some(snapshot::load_from(&configured, &options.access())?),
+        None => loaded?,
+    };
     let sources = sources::Sources::new(&revisions, options, config, loaded.as_ref(), kept);
     let discovered = applications::discover(&sources, loaded.as_ref(), options.all);
     let unseen = seen::unseen_commits(&discovered, &sources);
@@ -109,18 +117,21 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     let mut planned = planning::plan(&discovered, &sources, &live, options, &wanted);
     revisions.base.nothing_missing()?;
     stand_in::mark(&mut planned, &live);
+    let comments = comments::changed(&revisions);
+    let judged = judging::judge(&planned, &discovered, &live, &comments, &rules, options, config.snapshots.max_age)?;
     let mut outcome = Outcome {
         base: revisions.base_name.clone(),
         head: revisions.head_name.clone(),
         snapshots: live.sources().to_vec(),
         plans: Vec::new(),
-        findings: judging::judge(&planned, &discovered, &live, options)?,
+        findings: judged.findings,
         unjudged: planned.unjudged,
         texts: BTreeMap::new(),
         notes: revisions.notes.clone(),
         inventory: Inventory::default(),
     };
     outcome.notes.extend(planning::shipped_along(&planned.plans));
+    outcome.notes.extend(judging::left_out(judged.left_out));
     // Both sides may have the same to say.
     for note in discovered.notes {
         if !outcome.notes.contains(&note) {
@@ -136,7 +147,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     outcome.notes.extend(sources.workshop.cache.as_ref().and_then(Cache::broken));
     outcome.plans = planned.plans;
     outcome.inventory = discovered.inventory;
-    locate::locate(&mut outcome, &revisions);
+    locate::locate(&mut outcome, &revisions, rules.policy().counts_of_this_change);
     free_aside((sources.into_remains(), discovered.effective, live));
     Ok(outcome)
 }

@@ -2,11 +2,15 @@
 //!
 //! Takes arguments; hands on an exit code: 0 nothing at or above `--fail-on`, 1 such a finding, 2 the job could not be done.
 
+mod baseline;
 mod cache_folder;
 mod check;
 mod completions;
 mod demo;
 mod evaluate;
+mod fix;
+mod git;
+mod init;
 mod output;
 mod rules;
 mod shared;
@@ -36,7 +40,9 @@ enum Command {
     Plan(check::PlanArgs),
     /// Record, import or show live state
     Snapshot(snapshot::SnapshotArgs),
-    /// List the rules
+    /// Write a commented configuration and, on request, the workflow and the pre-commit entry
+    Init(init::InitArgs),
+    /// List the rules, or run the tests of your own
     Rules(rules::RulesArgs),
     /// Explain one rule in full
     Explain(rules::ExplainArgs),
@@ -84,6 +90,7 @@ pub fn run() -> ExitCode {
         Command::Check(args) => check::check(&args),
         Command::Plan(args) => check::plan(&args),
         Command::Snapshot(args) => snapshot::run(&args),
+        Command::Init(args) => init::run(&args),
         Command::Rules(args) => rules::list(&args),
         Command::Explain(args) => rules::explain(&args),
         Command::Demo(args) => demo::run(&args),

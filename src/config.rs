@@ -1,57 +1,204 @@
 //! The configuration file `.presync.yaml`: parse, validate, point at mistakes.
 //!
-//! Takes its text; hands on a [`Config`]. Whoever reads the file decides which version of it is trusted.
+//! Takes its text; hands on a [`Config`]. Whoever reads the file decides which version of it is trusted. The comments of the types are the
+//! texts of the published schema.
+
+mod error;
+mod values;
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
 
-use miette::{Diagnostic, NamedSource, SourceSpan};
-use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::finding::{Patterns, Selector, Severity};
+
+pub use error::{ConfigError, nearest};
+pub use values::{Command, Program, RepoPath, duration};
 
 /// The file's name at the root of a repository.
 pub const FILE: &str = ".presync.yaml";
 /// Bytes of the file.
 const MAX_BYTES: usize = 1 << 20;
-/// The keys that the file may have.
-const KEYS: [&str; 1] = ["plugins"];
 
-/// What a repository's users have set.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Settings of presync for a repository. They are read from the base revision: what a change does to them counts after the merge.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Config {
+    /// Folders with rules of your own, from the repository's root.
+    #[serde(deserialize_with = "filled")]
+    pub rules: Vec<RepoPath>,
+    /// Severity of all findings of a rule, by its id; `off` switches the rule off.
+    #[serde(deserialize_with = "filled")]
+    pub severity: BTreeMap<String, Level>,
+    /// Parameters of rules, by rule and name. The budget for deletions is `mass-prune`.
+    #[serde(deserialize_with = "filled")]
+    pub parameters: BTreeMap<String, BTreeMap<String, Value>>,
+    /// Only findings that one of these selects are reported.
+    #[serde(deserialize_with = "filled")]
+    pub include: Vec<Selector>,
+    /// Findings that one of these selects are not reported; how many, is said.
+    #[serde(deserialize_with = "filled")]
+    pub exclude: Vec<Selector>,
+    /// Other severities and parameters for a part of the fleet. Of several that select the same, the last one decides.
+    #[serde(deserialize_with = "filled")]
+    pub environments: Vec<Environment>,
+    /// What is known and accepted, with the reason.
+    #[serde(deserialize_with = "filled")]
+    pub waivers: Vec<Waiver>,
+    /// What counts of waivers.
+    #[serde(deserialize_with = "filled")]
+    pub suppressions: Suppressions,
+    /// Files out of which Applications are taken; without it, every file with a complete Application that no kustomization patches with.
+    /// Applications that these render are found anyway.
+    #[serde(deserialize_with = "filled")]
+    pub roots: Patterns,
+    /// URLs under which Applications know this repository, besides its remotes'.
+    #[serde(deserialize_with = "filled")]
+    pub repository_urls: Vec<String>,
+    /// Live state to compare with, where `--snapshot` names none.
+    #[serde(deserialize_with = "filled")]
+    pub snapshots: Snapshots,
+    /// The programs that render. A `PRESYNC_HELM` (`_KUSTOMIZE`, `_KUBECTL`) in the environment wins.
+    #[serde(deserialize_with = "filled")]
+    pub tools: Tools,
     /// Commands of the config management plugins that may be run, each a program and its arguments, by the plugin's name.
-    pub plugins: BTreeMap<String, Vec<String>>,
+    #[serde(deserialize_with = "filled")]
+    pub plugins: BTreeMap<String, Command>,
 }
 
-/// Why a configuration cannot be used.
-#[derive(Debug, thiserror::Error, Diagnostic)]
-pub enum ConfigError {
-    /// It has a mistake.
-    #[error("{message}")]
-    Mistake {
-        /// What is wrong, with the file and the line.
-        message: String,
-        /// The text.
-        #[source_code]
-        text: Arc<NamedSource<String>>,
-        /// Where the mistake is.
-        #[label("here")]
-        place: Option<SourceSpan>,
-        /// What to do.
-        #[help]
-        help: Option<String>,
-    },
-    /// It cannot be read.
-    #[error("the configuration {file} cannot be read: {reason}")]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// Why.
-        reason: String,
-        /// What to do.
-        #[help]
-        help: Option<String>,
-    },
+/// What all findings of a rule are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// The rule is not evaluated.
+    Off,
+    /// Worth knowing.
+    Info,
+    /// Will surprise somebody.
+    Warning,
+    /// Data or service is lost, or the sync fails.
+    Error,
+}
+
+impl Level {
+    /// The severity; `None` for off.
+    pub fn severity(self) -> Option<Severity> {
+        match self {
+            Self::Off => None,
+            Self::Info => Some(Severity::Info),
+            Self::Warning => Some(Severity::Warning),
+            Self::Error => Some(Severity::Error),
+        }
+    }
+}
+
+/// Other severities and parameters for a part of the fleet.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Environment {
+    /// What it is called.
+    pub name: String,
+    /// What belongs to it.
+    #[serde(rename = "match")]
+    pub matches: Selector,
+    /// Severity of all findings of a rule, by its id.
+    #[serde(default, deserialize_with = "filled")]
+    pub severity: BTreeMap<String, Level>,
+    /// Parameters of rules, by rule and name.
+    #[serde(default, deserialize_with = "filled")]
+    pub parameters: BTreeMap<String, BTreeMap<String, Value>>,
+}
+
+/// Something that is known and accepted.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Waiver {
+    /// The rules, by id.
+    pub rules: OneOrMore,
+    /// Which of their findings.
+    #[serde(rename = "match")]
+    pub matches: Selector,
+    /// Why it is fine.
+    #[serde(deserialize_with = "values::reason")]
+    pub reason: String,
+    /// The last day on which it holds, such as 2027-01-31.
+    #[serde(default, deserialize_with = "values::day")]
+    #[cfg_attr(test, schemars(with = "Option<String>", extend("format" = "date")))]
+    pub expires: Option<jiff::civil::Date>,
+}
+
+/// One rule or a list of them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(untagged, expecting = "a rule's id or a list of them is needed")]
+pub enum OneOrMore {
+    /// One.
+    One(String),
+    /// Several.
+    More(Vec<String>),
+}
+
+impl OneOrMore {
+    /// All of them.
+    pub fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::More(more) => more,
+        }
+    }
+}
+
+/// What counts of waivers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Suppressions {
+    /// Whether waivers that a change brings along count for the change itself.
+    pub of_this_change: OfThisChange,
+}
+
+/// Whether waivers that a change brings along count for the change itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum OfThisChange {
+    /// They are shown with the finding, which counts until they are merged.
+    #[default]
+    Show,
+    /// They count at once, and are shown as such.
+    Count,
+}
+
+/// Live state to compare with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Snapshots {
+    /// Files, folders or URLs of snapshots; paths are from the repository's root.
+    #[serde(deserialize_with = "filled")]
+    pub sources: Vec<String>,
+    /// The age from which a snapshot is reported, such as 24h, where `--max-snapshot-age` says nothing.
+    #[serde(deserialize_with = "values::age")]
+    #[cfg_attr(test, schemars(with = "Option<String>", extend("pattern" = "^[0-9]+[smhd]$")))]
+    pub max_age: Option<i64>,
+}
+
+/// The programs that render: names to be looked up in `PATH`, or absolute paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Tools {
+    /// Helm.
+    pub helm: Option<Program>,
+    /// Kustomize.
+    pub kustomize: Option<Program>,
+    /// kubectl, where there is no Kustomize.
+    pub kubectl: Option<Program>,
 }
 
 impl Config {
@@ -64,185 +211,16 @@ impl Config {
             let reason = format!("it is larger than {MAX_BYTES} bytes");
             return Err(ConfigError::Unreadable { file: file.to_owned(), reason, help: None });
         }
-        serde_yaml::from_str::<Option<Self>>(text).map(Option::unwrap_or_default).map_err(|error| mistake(file, text, &error))
+        serde_yaml::from_str::<Option<Self>>(text)
+            .map(Option::unwrap_or_default)
+            .map_err(|error| ConfigError::of_reader(file, text, &error))
     }
 }
 
-fn mistake(file: &str, text: &str, error: &serde_yaml::Error) -> ConfigError {
-    let location = error.location();
-    let said = error.to_string();
-    // The parser appends the place to what it says.
-    let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(before, _)| before);
-    let (said, help) = said.split_once(HELP).map_or((said, None), |(said, help)| (said, Some(help.to_owned())));
-    let place = location.as_ref().map(|location| format!(":{}:{}", location.line(), location.column())).unwrap_or_default();
-    ConfigError::Mistake {
-        message: format!("{file}{place}: {said}"),
-        text: Arc::new(NamedSource::new(file, text.to_owned())),
-        place: location.map(|location| SourceSpan::new(location.index().min(text.len()).into(), 0)),
-        help,
-    }
-}
-
-/// What stands between a message and its help while both go through the parser as one text.
-const HELP: &str = "\u{1f}";
-
-impl<'de> Deserialize<'de> for Config {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Keys;
-        impl<'de> Visitor<'de> for Keys {
-            type Value = Config;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a map of settings")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Config, A::Error> {
-                let mut config = Config::default();
-                while let Some(Key) = map.next_key()? {
-                    let plugins = map.next_value::<Option<BTreeMap<String, Command>>>()?.unwrap_or_default();
-                    config.plugins = plugins.into_iter().map(|(name, Command(words))| (name, words)).collect();
-                }
-                Ok(config)
-            }
-        }
-        deserializer.deserialize_map(Keys)
-    }
-}
-
-/// A key of the file; there is one only.
-struct Key;
-
-impl<'de> Deserialize<'de> for Key {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let key = String::deserialize(deserializer)?;
-        if KEYS.contains(&key.as_str()) {
-            return Ok(Self);
-        }
-        let help = match nearest(&key, &KEYS) {
-            Some(near) => format!("Did you mean `{near}`?"),
-            None => format!("The keys are: {}.", KEYS.join(", ")),
-        };
-        Err(de::Error::custom(format!("there is no setting `{key}`{HELP}{help}")))
-    }
-}
-
-/// A program, by a name to be looked up in `PATH` or by an absolute path, and its arguments.
-struct Command(Vec<String>);
-
-impl<'de> Deserialize<'de> for Command {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Words;
-        impl<'de> Visitor<'de> for Words {
-            type Value = Command;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a command as a list of words, for example [my-renderer, --all, .]")
-            }
-
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut words: A) -> Result<Command, A::Error> {
-                let Some(program) = words.next_element::<String>()?.filter(|program| !program.is_empty()) else {
-                    return Err(de::Error::custom(format!("the command is empty{HELP}Name a program, for example [my-renderer, .].")));
-                };
-                if program.contains('/') && !program.starts_with('/') {
-                    let help = "Use the name of an installed program, or its absolute path: a file of the repository would be run as the pull request has it.";
-                    return Err(de::Error::custom(format!("the program {program} is a path in the repository{HELP}{help}")));
-                }
-                let mut command = vec![program];
-                while let Some(word) = words.next_element()? {
-                    command.push(word);
-                }
-                Ok(Command(command))
-            }
-        }
-        deserializer.deserialize_seq(Words)
-    }
-}
-
-/// The key that differs in at most two letters.
-fn nearest<'k>(key: &str, keys: &[&'k str]) -> Option<&'k str> {
-    let distances = keys.iter().map(|known| (distance(key, known), *known));
-    distances.filter(|(distance, _)| *distance <= 2).min().map(|(_, known)| known)
-}
-
-/// How many letters have to be put in, taken out or exchanged.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (index, letter) in left.chars().enumerate() {
-        let mut diagonal = index;
-        let mut last = index + 1;
-        for (cell, other) in row.iter_mut().skip(1).zip(&right) {
-            let exchanged = diagonal + usize::from(letter != *other);
-            diagonal = *cell;
-            last = exchanged.min(last + 1).min(*cell + 1);
-            *cell = last;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = index + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
+/// A key without a value sets nothing.
+fn filled<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn parse(text: &str) -> Config {
-        Config::parse(FILE, text).unwrap()
-    }
-
-    /// Message, offset and help of a mistake.
-    fn mistake(text: &str) -> (String, Option<usize>, Option<String>) {
-        match Config::parse(FILE, text).unwrap_err() {
-            ConfigError::Mistake { message, place, help, .. } => (message, place.map(|place| place.offset()), help),
-            ConfigError::Unreadable { .. } => panic!("a mistake is expected"),
-        }
-    }
-
-    #[test]
-    fn an_empty_file_sets_nothing() {
-        for text in ["", "# nothing\n", "---\n", "{}", "plugins:\n", "plugins: {}\n"] {
-            assert_eq!(parse(text), Config::default(), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn plugins_are_commands_by_name() {
-        let config = parse("plugins:\n  tanka: [tk, show, --dangerous-allow-redirect, .]\n  plain: [/usr/local/bin/plain]\n");
-        assert_eq!(config.plugins["tanka"], ["tk", "show", "--dangerous-allow-redirect", "."]);
-        assert_eq!(config.plugins["plain"], ["/usr/local/bin/plain"]);
-    }
-
-    #[test]
-    fn an_unknown_key_is_pointed_at_with_a_suggestion() {
-        let (message, place, help) = mistake("# settings\npluigns: {}\n");
-        assert_eq!(message, ".presync.yaml:2:1: there is no setting `pluigns`");
-        assert_eq!((place, help.as_deref()), (Some(11), Some("Did you mean `plugins`?")));
-        assert_eq!(mistake("severity: {}\n").2.as_deref(), Some("The keys are: plugins."));
-    }
-
-    #[test]
-    fn a_command_is_a_list_of_words_and_no_file_of_the_repository() {
-        let (message, ..) = mistake("plugins:\n  tanka: tk show .\n");
-        assert!(message.contains("list of words"), "{message}");
-        let (message, _, help) = mistake("plugins:\n  tanka: [./render.sh]\n");
-        assert!(message.contains("./render.sh is a path in the repository") && help.is_some(), "{message}");
-        assert!(mistake("plugins:\n  tanka: []\n").0.contains("empty"));
-    }
-
-    #[test]
-    fn what_is_no_yaml_is_a_mistake_too() {
-        let (message, ..) = mistake("plugins: [\n");
-        assert!(message.starts_with(".presync.yaml:"), "{message}");
-        assert!(Config::parse(FILE, &" ".repeat(MAX_BYTES + 1)).is_err());
-    }
-
-    #[test]
-    fn letters_are_counted() {
-        assert_eq!(distance("pluigns", "plugins"), 2);
-        assert_eq!(distance("plugin", "plugins"), 1);
-        assert_eq!(distance("", "plugins"), 7);
-        assert_eq!(nearest("rules", &KEYS), None);
-    }
-}
+mod tests;

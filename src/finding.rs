@@ -2,10 +2,16 @@
 //!
 //! Findings are plain data. Places are symbolic (a document and a JSON pointer); `check` turns them into lines once, for those that are reported.
 
+mod fix;
+mod selector;
+
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::manifest::{Origin, ResourceKey, Side};
+
+pub use fix::{Fix, Operation, Step};
+pub use selector::{Patterns, Selector, Subject};
 
 /// How bad it is. `error`: data or service is lost, or the sync fails; `warning`: will surprise somebody; `info`: worth knowing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,8 +92,10 @@ pub struct Finding {
     pub assumed: bool,
     /// What tells this finding from others of the same rule on the same object, for example a field; part of the fingerprint.
     pub discriminator: String,
-    /// Whether there is a safe edit.
+    /// Whether there is a safe edit that nothing stands in the way of.
     pub fixable: bool,
+    /// The safe edit.
+    pub fix: Option<Fix>,
     /// Why it does not count, if it was suppressed.
     pub suppressed: Option<Suppression>,
 }

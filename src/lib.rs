@@ -8,6 +8,7 @@ pub mod check;
 pub mod cli;
 pub mod config;
 pub mod finding;
+pub mod fix;
 pub mod inventory;
 pub mod manifest;
 pub mod plan;

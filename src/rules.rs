@@ -3,15 +3,20 @@
 //! Takes [`Facts`]; rules never read the repository, render, or compute anew what Argo CD does: they read it off the plan.
 
 mod application_fields;
+pub mod baseline;
 mod builtin;
 mod cel;
 mod definition;
 mod draft;
+mod edits;
 mod facts;
 #[cfg(test)]
 mod fixture;
 mod judge;
+#[cfg(test)]
+mod mutation;
 mod pages;
+pub mod policy;
 mod precedence;
 mod set;
 pub mod suppress;
@@ -56,6 +61,8 @@ mod revision_not_tracked;
 mod snapshot_stale;
 mod source_path_missing;
 mod stateful_identity_changed;
+mod suppression_expired;
+mod suppression_unused;
 mod sync_refused;
 mod unknown_field;
 mod unknown_hook_type;
@@ -93,6 +100,23 @@ pub struct Facts<'a> {
     pub now: i64,
     /// Age in seconds from which a snapshot counts as stale.
     pub max_snapshot_age: i64,
+    /// Comments of the change that waive findings.
+    pub comments: &'a [WaiverComment],
+    /// Whether every Application was looked at, so that what matches nothing is not needed.
+    pub complete: bool,
+}
+
+/// A comment that waives findings, in a file that the change touches.
+#[derive(Clone, Debug)]
+pub struct WaiverComment {
+    /// The line, from 1, and the file.
+    pub origin: Origin,
+    /// The rules that it names.
+    pub rules: Vec<String>,
+    /// The reason that it gives; may be empty.
+    pub reason: String,
+    /// Whether only head has it.
+    pub introduced: bool,
 }
 
 /// A key that appears twice in one mapping.

@@ -24,7 +24,7 @@ fn run() -> Outcome {
         head: Head::Revision("change".to_owned()),
         snapshots: vec![folder().join("live").to_string_lossy().into_owned()],
         repo_urls: vec![support::REPOSITORY_URL.to_owned()],
-        max_snapshot_age: 24 * 3600,
+        max_snapshot_age: None,
         applications: Vec::new(),
         all: false,
         offline: true,

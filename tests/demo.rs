@@ -125,7 +125,7 @@ fn outcome(shop: &Path, number: usize, step: &Expected) -> Outcome {
         base: Some(step.base.to_owned()),
         head: Head::Revision(step.branch.to_owned()),
         snapshots: vec![shop.join(format!("live/step-{number}.yaml")).to_string_lossy().into_owned()],
-        max_snapshot_age: 24 * 3600,
+        max_snapshot_age: None,
         now: jiff::Timestamp::now(),
         repo_urls: Vec::new(),
         applications: Vec::new(),

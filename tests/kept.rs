@@ -43,7 +43,7 @@ fn run(repository: &Path, cache: Option<PathBuf>) -> Outcome {
         base: Some("main".to_owned()),
         head: Head::Revision("change".to_owned()),
         snapshots: Vec::new(),
-        max_snapshot_age: i64::MAX,
+        max_snapshot_age: Some(i64::MAX),
         now: jiff::Timestamp::now(),
         repo_urls: vec![support::REPOSITORY_URL.to_owned()],
         applications: Vec::new(),

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// The rooms, each with the rooms that it may use.
-const ROOMS: [(&str, &[&str]); 14] = [
+const ROOMS: [(&str, &[&str]); 15] = [
     ("manifest", &[]),
     ("repo", &["manifest"]),
     ("argocd", &["manifest"]),
@@ -18,9 +18,13 @@ const ROOMS: [(&str, &[&str]); 14] = [
     ("render", &["argocd", "repo", "manifest"]),
     ("plan", &["snapshot", "argocd", "manifest"]),
     ("rules", &["plan", "inventory", "snapshot", "argocd", "finding", "manifest"]),
+    ("fix", &["finding", "manifest"]),
     ("report", &["plan", "inventory", "snapshot", "argocd", "finding", "manifest"]),
     ("check", &["report", "rules", "plan", "render", "inventory", "snapshot", "config", "finding", "argocd", "repo", "manifest"]),
-    ("cli", &["check", "report", "rules", "plan", "render", "inventory", "snapshot", "config", "finding", "argocd", "repo", "manifest"]),
+    (
+        "cli",
+        &["check", "report", "fix", "rules", "plan", "render", "inventory", "snapshot", "config", "finding", "argocd", "repo", "manifest"],
+    ),
     ("main", &["cli"]),
 ];
 

@@ -430,7 +430,7 @@ fn check(base: &Path, head: &Path, snapshot: &Path) -> Outcome {
         base: Some("main".to_owned()),
         head: Head::Revision("change".to_owned()),
         snapshots: vec![snapshot.to_str().unwrap().to_owned()],
-        max_snapshot_age: 24 * 3600,
+        max_snapshot_age: None,
         now: jiff::Timestamp::UNIX_EPOCH,
         repo_urls: vec![support::REPOSITORY_URL.to_owned()],
         applications: Vec::new(),

@@ -45,7 +45,7 @@ fn check(repository: &TempDir, all: bool, programs: Programs) -> Outcome {
         base: Some("main".to_owned()),
         head: Head::Revision("change".to_owned()),
         snapshots: Vec::new(),
-        max_snapshot_age: 24 * 3600,
+        max_snapshot_age: None,
         repo_urls: vec![support::REPOSITORY_URL.to_owned()],
         applications: Vec::new(),
         all,

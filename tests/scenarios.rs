@@ -96,7 +96,7 @@ fn scenario(folder: &Path) -> Result<(), String> {
         base: Some("main".to_owned()),
         head: Head::Revision("change".to_owned()),
         snapshots: live.is_dir().then(|| live.to_string_lossy().into_owned()).into_iter().collect(),
-        max_snapshot_age: 24 * 3600,
+        max_snapshot_age: None,
         now: expected.now.as_deref().map_or_else(jiff::Timestamp::now, |now| now.parse().unwrap()),
         repo_urls: vec![support::REPOSITORY_URL.to_owned()],
         applications: Vec::new(),

@@ -74,8 +74,14 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
     let mut problems = Vec::new();
     let live_applications = live.map(|live| live_applications(live, &mut problems)).unwrap_or_default();
     // One after the other: each goes through its files in parallel, and the second one knows what the first one has read.
-    let base_files = scan::scan(&sources.revisions.base, Side::Base, &sources.workshop.parser);
-    let head_files = scan::scan(&sources.revisions.head, Side::Head, &sources.workshop.parser);
+    let mut base_files = scan::scan(&sources.revisions.base, Side::Base, &sources.workshop.parser);
+    let mut head_files = scan::scan(&sources.revisions.head, Side::Head, &sources.workshop.parser);
+    let is_root = |candidate: &Candidate| {
+        let defines = matches!(candidate.kind, CandidateKind::Application | CandidateKind::ApplicationSet);
+        !defines || sources.roots.is_empty() || sources.roots.any([&*candidate.manifest.origin.path])
+    };
+    base_files.retain(is_root);
+    head_files.retain(is_root);
     let ground = SetGround::new(sources, live, &live_applications, all, &mut problems);
     let finder = |side: Side, other_side: BTreeMap<AppId, Definition>, other_sets: BTreeMap<AppId, SetSide>| Finder {
         sources,

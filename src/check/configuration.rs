@@ -1,6 +1,6 @@
 //! Which version of the configuration counts.
 //!
-//! Takes the two sides; hands on the [`Config`] of the base. A pull request cannot give itself permissions: what it changes in the
+//! Takes the two sides; hands on the [`Configuration`] of the base. A pull request cannot give itself permissions: what it changes in the
 //! configuration counts after the merge.
 
 use std::fs;
@@ -11,23 +11,45 @@ use super::revisions::Revisions;
 use crate::config::{Config, ConfigError, FILE};
 use crate::repo::{LinkError, LinkTarget, Tree};
 
+/// The configuration that counts, and what the change does to it.
+#[derive(Default)]
+pub(super) struct Configuration {
+    /// The settings.
+    pub(super) config: Config,
+    /// The file's path and text, where there is one.
+    pub(super) file: Option<(String, String)>,
+    /// Whether the file is one of the repository.
+    pub(super) is_inside: bool,
+    /// The file as the change leaves it, where the change touches it.
+    pub(super) after: Option<(Config, String)>,
+}
+
 /// Reads the configuration. A file inside of the repository is read as the base has it, one elsewhere as it is on disk.
-pub(super) fn read(options: &Options, revisions: &mut Revisions) -> Result<Config, ConfigError> {
+pub(super) fn read(options: &Options, revisions: &mut Revisions) -> Result<Configuration, ConfigError> {
     let path = match &options.config {
         None => FILE.to_owned(),
         Some(file) => match inside(file, revisions.repository.root())? {
             Some(path) => path,
-            None => return Config::parse(&shown(file), &fs::read_to_string(file).map_err(|error| unreadable(file, &error))?),
+            None => {
+                let text = fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
+                let config = Config::parse(&shown(file), &text)?;
+                return Ok(Configuration { config, file: Some((shown(file), text)), ..Configuration::default() });
+            }
         },
     };
+    let mut after = None;
     if revisions.changes.touches(&path) {
         revisions
             .notes
             .push(format!("the configuration is that of the base revision; what this change does to {path} counts after the merge"));
+        // Whoever breaks it is told now, and not by the next check.
+        after = text(&revisions.head, &path)?.map(|text| Ok((Config::parse(&path, &text)?, text))).transpose()?;
     }
     match text(&revisions.base, &path)? {
-        Some(text) => Config::parse(&path, &text),
-        None if options.config.is_none() => Ok(Config::default()),
+        Some(text) => Ok(Configuration { config: Config::parse(&path, &text)?, file: Some((path, text)), is_inside: true, after }),
+        None if options.config.is_none() => {
+            Ok(Configuration { file: Some((path, String::new())), is_inside: true, after, ..Configuration::default() })
+        }
         None => Err(ConfigError::Unreadable {
             file: path,
             reason: "the base revision does not have it".to_owned(),
@@ -36,6 +58,25 @@ pub(super) fn read(options: &Options, revisions: &mut Revisions) -> Result<Confi
                     .to_owned(),
             ),
         }),
+    }
+}
+
+impl Configuration {
+    /// The configured snapshots, where no others are asked for. Paths are from the repository's root.
+    pub(super) fn snapshots(&self, options: &Options, revisions: &mut Revisions) -> Option<Vec<String>> {
+        let sources = &self.config.snapshots.sources;
+        if sources.is_empty() || !options.snapshots.is_empty() {
+            return None;
+        }
+        for source in sources.iter().filter(|source| revisions.changes.touches(source)) {
+            revisions.notes.push(format!("the snapshot {source} is one that this change edits: its live state is what the change says"));
+        }
+        let root = revisions.repository.root();
+        let placed = |source: &String| match root {
+            Some(root) if !source.contains("://") => root.join(source).to_string_lossy().into_owned(),
+            _ => source.clone(),
+        };
+        Some(sources.iter().map(placed).collect())
     }
 }
 
@@ -54,7 +95,8 @@ fn inside(file: &Path, root: Option<&Path>) -> Result<Option<String>, ConfigErro
     Ok(relative.map(|path| path.components().map(|part| part.as_os_str().to_string_lossy()).collect::<Vec<_>>().join("/")))
 }
 
-fn text(tree: &Tree, path: &str) -> Result<Option<String>, ConfigError> {
+/// The text of a file at a revision; `None` where there is none.
+pub(super) fn text(tree: &Tree, path: &str) -> Result<Option<String>, ConfigError> {
     let unreadable = |reason: String| ConfigError::Unreadable { file: path.to_owned(), reason, help: None };
     let entry = match tree.resolve_link(path) {
         Ok(LinkTarget::File(entry)) => entry,

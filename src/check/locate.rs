@@ -14,13 +14,13 @@ use crate::inventory::Inventory;
 use crate::manifest::reader;
 use crate::manifest::span::{self, line_column, locate_nearest};
 use crate::manifest::{Origin, Pointer, Side};
-use crate::rules::suppress::reason_in_comment;
+use crate::rules::suppress::{reason_in_comment, settle};
 
 /// Texts of files, each read once.
 type Texts = BTreeMap<(Side, Arc<str>), Arc<str>>;
 
 /// Fills in the locations of all findings.
-pub(super) fn locate(outcome: &mut Outcome, revisions: &Revisions) {
+pub(super) fn locate(outcome: &mut Outcome, revisions: &Revisions, counts_of_this_change: bool) {
     let mut texts = Texts::new();
     for finding in &mut outcome.findings {
         let found = finding.places.iter().filter_map(|place| {
@@ -33,7 +33,9 @@ pub(super) fn locate(outcome: &mut Outcome, revisions: &Revisions) {
         });
         finding.locations.extend(found);
         if finding.suppressed.is_none() {
-            finding.suppressed = commented(finding, &texts, revisions);
+            if let Some((suppression, of_this_change)) = commented(finding, &texts, revisions) {
+                settle(finding, suppression, of_this_change, counts_of_this_change);
+            }
         }
     }
     outcome.texts = texts.into_iter().map(|(file, text)| (file, mask::mask(&text).into())).collect();
@@ -82,19 +84,20 @@ fn patched(place: &Place, texts: &mut Texts, revisions: &Revisions) -> Option<Lo
     })
 }
 
-/// The waiver in a comment on the reported line or the line above. One that the change itself adds does not count.
-fn commented(finding: &Finding, texts: &Texts, revisions: &Revisions) -> Option<Suppression> {
+/// The waiver in a comment on the reported line or the line above, and whether the change itself adds it.
+fn commented(finding: &Finding, texts: &Texts, revisions: &Revisions) -> Option<(Suppression, bool)> {
     let location = finding.locations.first()?;
     let text = texts.get(&(location.side, Arc::clone(&location.path)))?;
     let line = usize::try_from(location.line).ok()?.checked_sub(1)?;
     let near = text.lines().skip(line.saturating_sub(1)).take(if line == 0 { 1 } else { 2 });
     let (waiver, reason) = near.filter_map(|line| Some((line, reason_in_comment(line, &finding.rule)?))).next()?;
-    let stood_before = location.side == Side::Base || {
+    let stood_before = || {
         let before = revisions.base.read(&location.path).ok()?;
         let comment = waiver.split_once('#').map(|(_, comment)| comment.trim())?;
-        reader::decode(&before).text.lines().any(|line| line.split_once('#').is_some_and(|(_, other)| other.trim() == comment))
+        Some(reader::decode(&before).text.lines().any(|line| line.split_once('#').is_some_and(|(_, other)| other.trim() == comment)))
     };
-    stood_before.then_some(Suppression { by: "comment", reason, expires: None })
+    let of_this_change = location.side == Side::Head && !stood_before().unwrap_or(false);
+    Some((Suppression { by: "comment", reason, expires: None }, of_this_change))
 }
 
 fn location(place: &Place, text: &Arc<str>) -> Location {

@@ -31,8 +31,8 @@ pub struct Options {
     pub head: Head,
     /// Snapshot files or folders.
     pub snapshots: Vec<String>,
-    /// Age in seconds from which a snapshot counts as stale.
-    pub max_snapshot_age: i64,
+    /// Age in seconds from which a snapshot counts as stale; `None` takes the configuration's, else a day.
+    pub max_snapshot_age: Option<i64>,
     /// Further URLs under which Applications know this repository.
     pub repo_urls: Vec<String>,
     /// Only Applications that match one of these globs.

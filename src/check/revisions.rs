@@ -46,6 +46,17 @@ impl Revisions {
             Side::Head => &self.head,
         }
     }
+
+    /// Finds out under which URLs this repository is known.
+    pub(super) fn know_urls(&mut self, options: &Options, configured: &[String]) {
+        self.urls = known_urls(&self.repository, options, configured);
+        if self.urls.is_empty() {
+            self.notes.push(
+                "this repository has no remote, so every Application source counts as being in it; say --repo-url URL to tell them apart"
+                    .to_owned(),
+            );
+        }
+    }
 }
 
 /// Opens the repository and both sides, and what earlier runs have read of it.
@@ -76,13 +87,6 @@ pub(super) fn open(options: &Options) -> Result<(Revisions, Kept), RepoError> {
     let names = repository.ref_names()?;
     let default_branch = repository.default_branch();
     let base_branch = base_branch(&asked, &names.branches, default_branch.as_deref(), repository.current_branch().as_deref());
-    let urls = known_urls(&repository, options);
-    if urls.is_empty() {
-        notes.push(
-            "this repository has no remote, so every Application source counts as being in it; say --repo-url URL to tell them apart"
-                .to_owned(),
-        );
-    }
     let revisions = Revisions {
         repository,
         changes: ChangeSet::between(&base, &head),
@@ -96,7 +100,7 @@ pub(super) fn open(options: &Options) -> Result<(Revisions, Kept), RepoError> {
         default_branch: default_branch.or_else(|| Some(base_branch.clone())),
         base,
         head,
-        urls,
+        urls: Vec::new(),
         base_branch,
         branches: names.branches,
         tags: names.tags,
@@ -163,8 +167,9 @@ fn base_branch(asked: &str, branches: &[String], default: Option<&str>, current:
     from_ci.as_deref().or(default).or(usual).or(current).unwrap_or("main").to_owned()
 }
 
-fn known_urls(repository: &Repository, options: &Options) -> Vec<RepoUrl> {
+fn known_urls(repository: &Repository, options: &Options, configured: &[String]) -> Vec<RepoUrl> {
     let mut texts = options.repo_urls.clone();
+    texts.extend_from_slice(configured);
     texts.extend(repository.remote_urls());
     if let (Some(server), Some(name)) = (env_text("GITHUB_SERVER_URL"), env_text("GITHUB_REPOSITORY")) {
         texts.push(format!("{server}/{name}"));

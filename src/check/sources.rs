@@ -13,7 +13,8 @@ use super::options::Options;
 use super::revisions::Revisions;
 use crate::argocd::names::{GROUP, IN_CLUSTER_NAME, IN_CLUSTER_SERVER, SKIP_FILE_RENDERING};
 use crate::argocd::{Application, Source};
-use crate::config::Config;
+use crate::config::{Config, Program};
+use crate::finding::Patterns;
 use crate::inventory::scan::APPLICATION_CHART;
 use crate::manifest::{Manifest, Side};
 use crate::render::charts::Fetched;
@@ -53,6 +54,8 @@ pub(super) struct Sources<'a> {
     known: Known,
     /// Each result is made once, whoever asks for it first.
     jobs: Mutex<HashMap<Key, Arc<OnceLock<Made>>>>,
+    /// Files out of which Applications are taken; none where all are.
+    pub(super) roots: Patterns,
     broken_links: [Option<String>; 2],
     /// Which repository URLs are this repository.
     judged_urls: Mutex<HashMap<String, bool>>,
@@ -62,7 +65,7 @@ pub(super) struct Sources<'a> {
 
 impl<'a> Sources<'a> {
     /// Nothing rendered yet.
-    pub(super) fn new(revisions: &'a Revisions, options: &Options, config: Config, live: Option<&LiveState>, kept: Kept) -> Self {
+    pub(super) fn new(revisions: &'a Revisions, options: &Options, config: &Config, live: Option<&LiveState>, kept: Kept) -> Self {
         let broken = |side: Side| {
             let links = revisions.tree(side).out_of_bounds_links().ok()?;
             links.first().map(|link| format!("{} points to {}", link.path, link.target))
@@ -74,9 +77,13 @@ impl<'a> Sources<'a> {
                 imports: Imports::default(),
                 scratch: Scratch::default(),
                 charts: Charts::new(options.cache.as_deref(), options.programs.helm_access().clone()),
-                programs: options.programs.clone(),
+                programs: options.programs.clone().named(
+                    program(&config.tools.helm),
+                    program(&config.tools.kustomize),
+                    program(&config.tools.kubectl),
+                ),
                 versions: Versions::default(),
-                plugins: config.plugins,
+                plugins: config.plugins.iter().map(|(name, command)| (name.clone(), command.0.clone())).collect(),
                 limits: Limits::default(),
                 cache: options.cache.as_deref().map(Cache::new),
                 offline: options.offline,
@@ -86,6 +93,7 @@ impl<'a> Sources<'a> {
             capabilities: live.map(capabilities).unwrap_or_default(),
             known: Known::default(),
             jobs: Mutex::default(),
+            roots: config.roots.clone(),
             broken_links: [broken(Side::Base), broken(Side::Head)],
             judged_urls: Mutex::default(),
             pinned: Mutex::default(),
@@ -454,6 +462,10 @@ fn capabilities(live: &LiveState) -> BTreeMap<Arc<str>, Capabilities> {
 /// Source: Argo CD `reposerver/repository/repository.go:GenerateManifest`, `util/argo/argo.go`.
 fn is_nothing(application: &Application, source: &Source) -> bool {
     application.spec.is_multi_source() && source.path.is_empty() && source.chart.is_empty()
+}
+
+fn program(configured: &Option<Program>) -> Option<&str> {
+    configured.as_ref().map(|program| program.0.as_str())
 }
 
 fn missing(source: &Source, path: &str, is_file: bool) -> RenderError {

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::output::{self, Text};
 use super::shared::{SharedArgs, failed};
-use super::{Failure, surroundings};
+use super::{Failure, baseline, fix, surroundings};
 use crate::check::{self, Outcome};
 use crate::finding::Severity;
 use crate::report::applications::Node;
@@ -18,6 +18,15 @@ use crate::report::{Report, RuleText, Setting, applications};
 pub(super) struct CheckArgs {
     #[command(flatten)]
     shared: SharedArgs,
+    /// Write the findings that count into .presync-baseline.json, from where they count no more once it is merged
+    #[arg(long, help_heading = "Output")]
+    write_baseline: bool,
+    /// Carry out the findings' safe edits in the working tree, and check again; comments and layout stay
+    #[arg(long, conflicts_with_all = ["head", "staged"], help_heading = "Output")]
+    fix: bool,
+    /// Show the edits of --fix as a diff, and write nothing
+    #[arg(long, requires = "fix", help_heading = "Output")]
+    diff: bool,
 }
 
 /// Arguments of `presync plan`.
@@ -31,7 +40,18 @@ pub(super) struct PlanArgs {
 }
 
 pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    run(&args.shared, Text::Findings)
+    let started = Instant::now();
+    let mut outcome = check::run(&args.shared.options()).map_err(failed)?;
+    if args.diff {
+        return fix::diff(&outcome, &args.shared, report(&outcome, &args.shared, &Frame::default()).fails());
+    }
+    if args.fix && fix::write(&outcome, &args.shared)? {
+        outcome = check::run(&args.shared.options()).map_err(failed)?;
+    }
+    if args.write_baseline {
+        baseline::write(&outcome, &args.shared)?;
+    }
+    finish(outcome, &args.shared, Text::Findings, started)
 }
 
 pub(super) fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
@@ -50,8 +70,11 @@ fn applications(args: &SharedArgs) -> Result<ExitCode, Failure> {
 
 fn run(args: &SharedArgs, text: Text) -> Result<ExitCode, Failure> {
     let started = Instant::now();
-    let options = args.options();
-    let mut outcome = check::run(&options).map_err(failed)?;
+    let outcome = check::run(&args.options()).map_err(failed)?;
+    finish(outcome, args, text, started)
+}
+
+fn finish(mut outcome: Outcome, args: &SharedArgs, text: Text, started: Instant) -> Result<ExitCode, Failure> {
     keep_from(&mut outcome, args.min_severity.severity());
     let frame = Frame {
         rules: surroundings::rule_texts()?,
@@ -59,7 +82,7 @@ fn run(args: &SharedArgs, text: Text) -> Result<ExitCode, Failure> {
         setting: Setting {
             files: surroundings::file_links(&outcome.base, &outcome.head),
             complete: surroundings::complete_report(),
-            now: Some(options.now),
+            now: Some(args.options().now),
             elapsed: Some(started.elapsed()),
         },
     };

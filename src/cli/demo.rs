@@ -132,7 +132,7 @@ fn judged(number: usize, step: &Step, directory: &Path) -> Result<Outcome, Failu
         base: Some(step.base.to_owned()),
         head: Head::Revision(step.branch.to_owned()),
         snapshots: vec![directory.join(snapshot(number)).to_string_lossy().into_owned()],
-        max_snapshot_age: 24 * 3600,
+        max_snapshot_age: None,
         now: jiff::Timestamp::now(),
         repo_urls: Vec::new(),
         applications: Vec::new(),

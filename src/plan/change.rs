@@ -46,6 +46,25 @@ pub enum Action {
 }
 
 impl Action {
+    /// All of them.
+    pub const ALL: [Self; 15] = [
+        Self::Create,
+        Self::Update,
+        Self::Adopt,
+        Self::Replace,
+        Self::Recreate,
+        Self::None,
+        Self::Hook,
+        Self::Skip,
+        Self::Fail,
+        Self::Prune,
+        Self::Leftover,
+        Self::Retain,
+        Self::Confirm,
+        Self::Delete,
+        Self::Orphan,
+    ];
+
     /// The word used in reports.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -50,7 +50,7 @@ impl Programs {
     pub fn from_environment() -> Self {
         let find = |variable: &str, name: &str| match std::env::var_os(variable).filter(|path| !path.is_empty()) {
             Some(path) => Some(PathBuf::from(path)).filter(|path| is_program(path)),
-            None => std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| program_in(&folder, name)).find(|path| is_program(path)),
+            None => in_path(name),
         };
         Self {
             helm: find("PRESYNC_HELM", "helm"),
@@ -65,6 +65,21 @@ impl Programs {
     pub fn in_folder(folder: &Path) -> Self {
         let find = |name: &str| Some(program_in(folder, name)).filter(|path| is_program(path));
         Self { helm: find("helm"), kustomize: find("kustomize"), kubectl: find("kubectl"), ..Self::default() }
+    }
+
+    /// The same with these programs, each a name to be looked up in `PATH` or an absolute path. What the environment names wins.
+    #[must_use]
+    pub fn named(self, helm: Option<&str>, kustomize: Option<&str>, kubectl: Option<&str>) -> Self {
+        let find = |variable: &str, name: Option<&str>, else_this: Option<PathBuf>| match name {
+            Some(name) if std::env::var_os(variable).is_none_or(|path| path.is_empty()) => in_path(name),
+            _ => else_this,
+        };
+        Self {
+            helm: find("PRESYNC_HELM", helm, self.helm),
+            kustomize: find("PRESYNC_KUSTOMIZE", kustomize, self.kustomize),
+            kubectl: find("PRESYNC_KUBECTL", kubectl, self.kubectl),
+            ..self
+        }
     }
 
     /// The same with presync itself at this path: what may take too much runs in a process of its own.
@@ -99,6 +114,14 @@ impl Programs {
         let own = self.kustomize.as_deref().map(KustomizeProgram::Kustomize);
         own.or_else(|| self.kubectl.as_deref().map(KustomizeProgram::Kubectl)).ok_or(MissingProgram::Kustomize)
     }
+}
+
+/// A program by its name or absolute path.
+fn in_path(name: &str) -> Option<PathBuf> {
+    if Path::new(name).is_absolute() {
+        return Some(PathBuf::from(name)).filter(|path| is_program(path));
+    }
+    std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| program_in(&folder, name)).find(|path| is_program(path))
 }
 
 fn program_in(folder: &Path, name: &str) -> PathBuf {

@@ -3,6 +3,7 @@
 //! Takes a definition and the variables of one change; hands on drafts. The vocabulary and polarity are those of
 //! ValidatingAdmissionPolicy: an expression that is true means that all is well.
 
+pub(super) mod facts;
 mod functions;
 mod guard;
 mod value;
@@ -13,10 +14,12 @@ use std::sync::Arc;
 use cel::objects::{Key, Map};
 use cel::{Context, Env, Program, Value};
 
-use super::definition::{At, Cel, Definition, Match, Named, Of};
+use facts::Kind;
+
+use super::definition::{At, Cel, Definition, Each, Match, Named, Of};
 use super::draft::Draft;
 use crate::manifest::Manifest;
-use crate::plan::{Change, Reason, SyncPlan};
+use crate::plan::{AppChange, Basis, Change, Reason, SyncPlan};
 
 pub(super) use value::from_json;
 pub(super) use variables::{Shared, Variables};
@@ -61,11 +64,16 @@ struct Expression {
 }
 
 impl Expression {
-    fn compile(env: &Env, source: &str, names: &guard::Names<'_>) -> Result<Self, CelError> {
+    fn compile(env: &Env, source: &str, names: &guard::Names<'_>, yields: Option<Kind>) -> Result<Self, CelError> {
         let fail = |message: String| CelError { expression: source.to_owned(), message };
         guard::check_source(source).map_err(fail)?;
         let program = env.compile(source).map_err(|error| fail(error.to_string()))?;
         guard::check_expression(program.expression(), names).map_err(fail)?;
+        match yields {
+            Some(kind) => facts::check_yields(program.expression(), kind),
+            None => facts::infer(program.expression(), &[]).map(drop),
+        }
+        .map_err(fail)?;
         Ok(Self { source: source.to_owned(), program })
     }
 
@@ -106,12 +114,12 @@ struct Validation {
 
 /// A compiled rule.
 pub(super) struct Compiled {
+    each: Each,
     matches: Match,
     conditions: Vec<Expression>,
     variables: Vec<(String, Expression)>,
     validations: Vec<Validation>,
     at: Vec<At>,
-    fixable: bool,
 }
 
 impl Compiled {
@@ -120,51 +128,55 @@ impl Compiled {
     /// # Errors
     /// Where an expression does not parse, exceeds a bound, or uses a name that nobody defines.
     pub(super) fn new(env: &Env, definition: &Definition, cel: &Cel) -> Result<Self, CelError> {
+        let has_change = cel.each == Each::Change;
+        let parameters = &definition.parameters;
         let mut own: Vec<&str> = Vec::new();
         let mut variables = Vec::new();
         let mut conditions = Vec::new();
         // As in ValidatingAdmissionPolicy, conditions are checked before variables exist.
         for Named { expression, .. } in &cel.match_conditions {
-            conditions.push(Expression::compile(env, expression, &guard::Names { variables: &own, parameters: &definition.parameters })?);
+            let names = guard::Names { variables: &own, parameters, has_change };
+            conditions.push(Expression::compile(env, expression, &names, Some(Kind::Bool))?);
         }
         for Named { name, expression } in &cel.variables {
-            let names = guard::Names { variables: &own, parameters: &definition.parameters };
-            variables.push((name.clone(), Expression::compile(env, expression, &names)?));
+            let names = guard::Names { variables: &own, parameters, has_change };
+            variables.push((name.clone(), Expression::compile(env, expression, &names, None)?));
             own.push(name);
         }
-        let names = guard::Names { variables: &own, parameters: &definition.parameters };
+        let names = guard::Names { variables: &own, parameters, has_change };
         let validations = cel
             .validations
             .iter()
             .map(|validation| {
                 let message = match (&validation.message_expression, &validation.message) {
-                    (Some(expression), _) => Message::Expression(Expression::compile(env, expression, &names)?),
+                    (Some(expression), _) => Message::Expression(Expression::compile(env, expression, &names, Some(Kind::Text))?),
                     (None, message) => Message::Fixed(message.clone().unwrap_or_default()),
                 };
                 Ok(Validation {
-                    expression: Expression::compile(env, &validation.expression, &names)?,
+                    expression: Expression::compile(env, &validation.expression, &names, Some(Kind::Bool))?,
                     message,
                     help: validation.help.clone(),
                     grade: validation.grade.clone(),
                 })
             })
             .collect::<Result<_, CelError>>()?;
-        Ok(Self {
-            matches: cel.matches.clone(),
-            conditions,
-            variables,
-            validations,
-            at: definition.at.clone(),
-            fixable: definition.fixable,
-        })
+        Ok(Self { each: cel.each, matches: cel.matches.clone(), conditions, variables, validations, at: definition.at.clone() })
     }
 
     /// Whether the rule looks at a change at all.
     pub(super) fn matches(&self, change: &Change) -> bool {
+        if self.each != Each::Change {
+            return false;
+        }
         let covers = |list: &[String], word: &str| list.is_empty() || list.iter().any(|one| one == word);
         covers(&self.matches.actions, change.action.as_str())
             && covers(&self.matches.kinds, &change.key.kind)
             && covers(&self.matches.groups, &change.key.group)
+    }
+
+    /// Whether the rule looks at Applications as a whole.
+    pub(super) fn looks_at_applications(&self) -> bool {
+        self.each == Each::Application
     }
 
     /// What the rule says about one change; on a large stack.
@@ -178,6 +190,28 @@ impl Compiled {
         context: &Context<'_, '_>,
         parameters: &Value,
     ) -> Result<Vec<Draft>, CelError> {
+        let drafts = self.evaluate(context, parameters, &|message| Draft::of_change(plan, change, message))?;
+        Ok(drafts.into_iter().map(|draft| self.places(plan, change, draft)).collect())
+    }
+
+    /// What the rule says about an Application; on a large stack. The change brings it about where it touches the definition.
+    ///
+    /// # Errors
+    /// Where an expression fails or yields the wrong type.
+    pub(super) fn judge_application(&self, plan: &SyncPlan, context: &Context<'_, '_>, parameters: &Value) -> Result<Vec<Draft>, CelError> {
+        let introduced = plan.change != AppChange::Unchanged;
+        let draft =
+            |message| Draft::of_application(&plan.application, message).assumed(plan.basis == Basis::Assumed).introduced(introduced);
+        let drafts = self.evaluate(context, parameters, &draft)?;
+        let there = self.at.iter().filter(|at| plan.application.object.pointer(&at.path).is_some());
+        let places: Vec<(&str, &str)> = there.map(|at| (at.path.as_str(), at.label.as_str())).collect();
+        let places = if places.is_empty() { vec![("", "here")] } else { places };
+        let placed = |draft: Draft| places.iter().fold(draft, |draft, (path, label)| draft.at(plan.origin.as_ref(), path, *label));
+        Ok(drafts.into_iter().map(placed).collect())
+    }
+
+    /// A draft for each validation that does not hold.
+    fn evaluate(&self, context: &Context<'_, '_>, parameters: &Value, draft: &dyn Fn(String) -> Draft) -> Result<Vec<Draft>, CelError> {
         let mut context = context.new_inner_scope();
         context.add_variable_from_value("params", parameters.clone());
         for condition in &self.conditions {
@@ -199,14 +233,14 @@ impl Compiled {
                 Message::Fixed(text) => text.clone(),
                 Message::Expression(expression) => expression.text(&context)?,
             };
-            let mut draft = Draft::of_change(plan, change, message).grade(validation.grade.as_deref()).fixable(self.fixable);
+            let mut draft = draft(message).grade(validation.grade.as_deref());
             if let Some(help) = &validation.help {
                 draft = draft.help(help.trim());
             }
             if position > 0 {
                 draft = draft.discriminator(position.to_string());
             }
-            drafts.push(self.places(plan, change, draft));
+            drafts.push(draft);
         }
         Ok(drafts)
     }

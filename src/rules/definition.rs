@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::finding::Severity;
+use crate::plan::Action;
 
 /// A rule, as its file defines it.
 #[derive(Clone, Debug, Deserialize)]
@@ -153,6 +154,9 @@ pub struct At {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Cel {
+    /// What it is evaluated for.
+    #[serde(default)]
+    pub each: Each,
     /// Which changes are looked at; checked before any expression runs.
     #[serde(default, rename = "match")]
     pub matches: Match,
@@ -164,6 +168,17 @@ pub struct Cel {
     pub variables: Vec<Named>,
     /// True means fine; each false one is a finding.
     pub validations: Vec<Validation>,
+}
+
+/// What a `cel` rule is evaluated for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Each {
+    /// Each change of an object.
+    #[default]
+    Change,
+    /// Each Application, once.
+    Application,
 }
 
 /// Which changes a `cel` rule looks at. An empty list matches everything.
@@ -218,6 +233,8 @@ pub enum DefinitionError {
         source_name: String,
         /// What the reader says, with line and column.
         message: String,
+        /// Where, in bytes.
+        offset: Option<usize>,
     },
     /// Its parts do not fit together.
     #[error("rule {id}: {message}")]
@@ -244,8 +261,11 @@ impl Definition {
     /// # Errors
     /// Where a field is unknown, missing or of the wrong type, or a `cel` rule has no expressions or names a grade that does not exist.
     pub fn parse(text: &str, source_name: &str) -> Result<Self, DefinitionError> {
-        let definition: Self = serde_yaml::from_str(text)
-            .map_err(|error| DefinitionError::Shape { source_name: source_name.to_owned(), message: error.to_string() })?;
+        let definition: Self = serde_yaml::from_str(text).map_err(|error| DefinitionError::Shape {
+            source_name: source_name.to_owned(),
+            message: error.to_string(),
+            offset: error.location().map(|location| location.index().min(text.len())),
+        })?;
         definition.check().map_err(|message| DefinitionError::Content { id: definition.id.clone(), message })?;
         Ok(definition)
     }
@@ -266,10 +286,41 @@ impl Definition {
                 return Err(format!("`{}` needs either message or messageExpression", validation.expression));
             }
         }
-        if self.cel.as_ref().is_some_and(|cel| cel.validations.is_empty()) {
-            return Err("there are no validations".into());
+        if let Some(cel) = &self.cel {
+            if cel.validations.is_empty() {
+                return Err("there are no validations".into());
+            }
+            let Match { actions, kinds, groups } = &cel.matches;
+            if cel.each == Each::Application && !(actions.is_empty() && kinds.is_empty() && groups.is_empty()) {
+                return Err("`match` is about changes, and the rule has `each: application`".into());
+            }
+            if let Some(action) = actions.iter().find(|action| !Action::ALL.iter().any(|known| known.as_str() == action.as_str())) {
+                return Err(format!("there is no action `{action}`"));
+            }
         }
         Ok(())
+    }
+
+    /// JSON pointer of an expression in the definition's file.
+    pub(super) fn pointer_of(&self, expression: &str) -> Option<String> {
+        let cel = self.cel.as_ref()?;
+        let named = |list: &'static str, all: &[Named]| {
+            let position = all.iter().position(|one| one.expression == expression)?;
+            Some(format!("/cel/{list}/{position}/expression"))
+        };
+        let validation = || {
+            cel.validations.iter().enumerate().find_map(|(position, one)| {
+                let member = if one.expression == expression {
+                    "expression"
+                } else if one.message_expression.as_deref() == Some(expression) {
+                    "messageExpression"
+                } else {
+                    return None;
+                };
+                Some(format!("/cel/validations/{position}/{member}"))
+            })
+        };
+        named("matchConditions", &cel.match_conditions).or_else(|| named("variables", &cel.variables)).or_else(validation)
     }
 
     /// The severity of a grade; the rule's own where there is no such grade.

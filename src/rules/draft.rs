@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::definition::Definition;
+use super::policy::Policy;
 use super::set::Rule;
 use crate::argocd::{Application, names::GROUP};
-use crate::finding::{Finding, Place, Severity};
+use crate::finding::{Finding, Place};
 use crate::manifest::{Origin, ResourceKey};
 use crate::plan::{Basis, Change, SyncPlan};
 
@@ -21,7 +22,6 @@ pub(super) struct Draft {
     introduced: bool,
     assumed: bool,
     discriminator: String,
-    fixable: bool,
 }
 
 impl Draft {
@@ -37,7 +37,6 @@ impl Draft {
             introduced: true,
             assumed: false,
             discriminator: String::new(),
-            fixable: false,
         }
     }
 
@@ -99,15 +98,10 @@ impl Draft {
         Self { discriminator: discriminator.into(), ..self }
     }
 
-    /// Marks it as coming with a safe edit.
-    pub(super) fn fixable(self, fixable: bool) -> Self {
-        Self { fixable, ..self }
-    }
-
-    fn finish(self, definition: &Definition, rule: &Arc<str>, severity: Option<Severity>) -> Finding {
+    fn finish(self, definition: &Definition, rule: &Arc<str>) -> Finding {
         Finding {
             rule: rule.clone(),
-            severity: severity.unwrap_or_else(|| definition.severity_of(self.grade.as_deref())),
+            severity: definition.severity_of(self.grade.as_deref()),
             message: self.message,
             help: self.help.unwrap_or_else(|| definition.help.trim().to_owned()),
             application: self.application,
@@ -117,7 +111,8 @@ impl Draft {
             introduced: self.introduced,
             assumed: self.assumed,
             discriminator: self.discriminator,
-            fixable: self.fixable,
+            fixable: false,
+            fix: None,
             suppressed: None,
         }
     }
@@ -131,19 +126,20 @@ pub(super) fn application_key(application: &Application) -> ResourceKey {
 /// Collects what one rule says.
 pub(super) struct Findings<'d> {
     rule: &'d Rule,
+    policy: &'d Policy,
     id: Arc<str>,
     found: Vec<Finding>,
 }
 
 impl<'d> Findings<'d> {
     /// For one rule.
-    pub(super) fn new(rule: &'d Rule) -> Self {
-        Self { rule, id: rule.definition.id.as_str().into(), found: Vec::new() }
+    pub(super) fn new(rule: &'d Rule, policy: &'d Policy) -> Self {
+        Self { rule, policy, id: rule.definition.id.as_str().into(), found: Vec::new() }
     }
 
     /// Writes one down.
     pub(super) fn push(&mut self, draft: Draft) {
-        self.found.push(draft.finish(&self.rule.definition, &self.id, self.rule.severity));
+        self.found.push(draft.finish(&self.rule.definition, &self.id));
     }
 
     /// Writes down what there is.
@@ -151,9 +147,9 @@ impl<'d> Findings<'d> {
         drafts.into_iter().for_each(|draft| self.push(draft));
     }
 
-    /// A parameter of the rule as a number; `fallback` where it is none.
-    pub(super) fn number(&self, name: &str, fallback: f64) -> f64 {
-        self.rule.parameters.get(name).and_then(serde_json::Value::as_f64).unwrap_or(fallback)
+    /// A parameter of the rule for an Application as a number; `fallback` where it is none.
+    pub(super) fn number(&self, plan: &SyncPlan, name: &str, fallback: f64) -> f64 {
+        self.policy.parameters(self.rule, plan).get(name).and_then(serde_json::Value::as_f64).unwrap_or(fallback)
     }
 
     /// What was written down.

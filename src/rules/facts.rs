@@ -23,6 +23,7 @@ pub(super) use volumes::{Volume, claims_of, is_claim_template_owner, templates, 
 pub(super) use writers::{Writer, is_argocd, is_person, writer_of};
 
 use super::Facts;
+use super::suppress::Usage;
 use crate::argocd::AppId;
 use crate::inventory::Entry;
 use crate::manifest::ResourceKey;
@@ -35,6 +36,8 @@ pub(super) struct View<'a> {
     pub(super) facts: Facts<'a>,
     /// Autoscalers, by what they scale.
     pub(super) scalers: Scalers<'a>,
+    /// What became of waivers; known once all other rules have spoken.
+    pub(super) usage: Usage,
     plans: BTreeMap<&'a AppId, &'a SyncPlan>,
     by_key: BTreeMap<&'a ResourceKey, Vec<(&'a SyncPlan, &'a Change)>>,
     ignored: BTreeMap<&'a AppId, IgnoreRules>,
@@ -54,7 +57,7 @@ impl<'a> View<'a> {
         // Rules that do not compile stop the whole Application; its plan says so, and nothing is compared.
         let compile = |plan: &'a SyncPlan| IgnoreRules::compile(plan.application.object.pointer("/spec/ignoreDifferences"), settings).ok();
         let ignored = facts.plans.iter().filter_map(|plan| Some((&plan.application.id, compile(plan)?))).collect();
-        Self { facts, scalers: Scalers::new(&facts), plans, by_key, ignored }
+        Self { facts, scalers: Scalers::new(&facts), usage: Usage::default(), plans, by_key, ignored }
     }
 
     /// Whether the Application's rules, or the installation's, ignore a field of an object in the comparison.

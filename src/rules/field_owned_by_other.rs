@@ -10,7 +10,7 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         if change.action != Action::Update || !plan.sync.self_heal || change.key.group.as_ref() == GROUP {
             continue;
         }
-        let fields: Vec<&FieldChange> = change.diff.iter().filter(|field| is_fought_over(change, field)).collect();
+        let fields: Vec<&FieldChange> = fought_over(change).collect();
         let Some(first) = fields.first() else { continue };
         let named: Vec<String> =
             fields.iter().map(|field| field.path.trim_start_matches('/').replace('/', ".").replace("~1", "/")).collect();
@@ -27,6 +27,11 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         let draft = Draft::of_change(plan, change, message).discriminator(named.join(" "));
         findings.push(draft.at(change.target.as_ref().map(|target| &target.origin), &first.path, "another controller writes this"));
     }
+}
+
+/// The fields that Git and another controller both write.
+pub(super) fn fought_over(change: &Change) -> impl Iterator<Item = &FieldChange> {
+    change.diff.iter().filter(move |field| is_fought_over(change, field))
 }
 
 /// A field that Git sets to something else than a controller has written, where that controller did not just keep what Git had before.

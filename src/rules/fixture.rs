@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{DuplicateKey, Facts, RenderFailure, RuleSet, UnstableObject};
+use super::{DuplicateKey, Facts, RenderFailure, RuleSet, UnstableObject, WaiverComment};
 use crate::argocd::{AppId, Application, ApplicationSet, ApplicationsSync};
 use crate::finding::{Finding, Severity};
 use crate::inventory::{Definition, Delivery, Entry, GeneratedBy, Generation, Inventory, SetDefinition, SetEntry};
@@ -23,6 +23,7 @@ pub(super) struct Run {
     pub(super) duplicate_keys: Vec<DuplicateKey>,
     pub(super) render_failures: Vec<RenderFailure>,
     pub(super) unstable: Vec<UnstableObject>,
+    pub(super) comments: Vec<WaiverComment>,
     pub(super) now: i64,
 }
 
@@ -35,6 +36,7 @@ impl Default for Run {
             duplicate_keys: Vec::new(),
             render_failures: Vec::new(),
             unstable: Vec::new(),
+            comments: Vec::new(),
             now: 0,
         }
     }
@@ -51,12 +53,19 @@ impl Run {
             unstable: &self.unstable,
             now: self.now,
             max_snapshot_age: 86_400,
+            comments: &self.comments,
+            complete: true,
         }
     }
 
     /// What some rules alone say.
     pub(super) fn judge(&self, rules: &[&str]) -> Vec<Finding> {
         super::judge(&self.facts(), &RuleSet::builtin().unwrap().only(rules)).unwrap().findings
+    }
+
+    /// What all rules say under a policy.
+    pub(super) fn under(&self, policy: super::policy::Policy) -> super::Judged {
+        super::judge(&self.facts(), &RuleSet::builtin().unwrap().under(policy)).unwrap()
     }
 
     /// The rules that all together speak, with their severities, except informational ones.
@@ -234,6 +243,7 @@ pub(super) fn finding(rule: &str, name: &str) -> Finding {
         assumed: false,
         discriminator: String::new(),
         fixable: false,
+        fix: None,
         suppressed: None,
     }
 }

@@ -9,8 +9,9 @@ use super::definition::Need;
 use super::draft::Findings;
 use super::facts::View;
 use super::set::{Rule, RuleError, RuleLogic, RuleSet};
-use super::{Facts, precedence, suppress};
+use super::{Facts, edits, policy, precedence, suppress};
 use crate::finding::{Finding, Severity};
+use crate::plan::AppChange;
 
 /// What the rules say.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +20,8 @@ pub struct Judged {
     pub findings: Vec<Finding>,
     /// Rules that could not look.
     pub skipped: Vec<Skipped>,
+    /// Introduced findings that the configuration leaves out.
+    pub left_out: usize,
 }
 
 /// A rule that was not evaluated.
@@ -35,17 +38,17 @@ pub struct Skipped {
 /// # Errors
 /// Where an expression of a rule fails.
 pub fn judge(facts: &Facts<'_>, rules: &RuleSet) -> Result<Judged, RuleError> {
-    let view = View::new(*facts);
+    let mut view = View::new(*facts);
     let mut judged = Judged::default();
     let mut cel = Vec::new();
-    for rule in rules.rules.values().filter(|rule| rule.enabled) {
+    for rule in rules.rules.values().filter(|rule| rules.policy.runs(rule) && !SPEAK_OF_WAIVERS.contains(&rule.definition.id.as_str())) {
         if rule.definition.needs(Need::Snapshot) && facts.live.sources().is_empty() {
             judged.skipped.push(Skipped { rule: rule.definition.id.clone(), reason: "needs a snapshot" });
             continue;
         }
         match &rule.logic {
             RuleLogic::Native(native) => {
-                let mut findings = Findings::new(rule);
+                let mut findings = Findings::new(rule, &rules.policy);
                 native(&view, &mut findings);
                 judged.findings.extend(findings.into_found());
             }
@@ -55,37 +58,82 @@ pub fn judge(facts: &Facts<'_>, rules: &RuleSet) -> Result<Judged, RuleError> {
     if !cel.is_empty() {
         judged.findings.extend(cel::on_large_stack(|| judge_expressions(facts, rules, &cel))??);
     }
+    #[cfg(test)]
+    super::mutation::apply(&mut judged.findings, facts, rules, |id| !SPEAK_OF_WAIVERS.contains(&id));
+    reported(&mut judged, &view, rules);
     precedence::keep_most_exact(&mut judged.findings);
-    suppress::by_annotation(&mut judged.findings, &view);
+    let silent = judged.skipped.iter().map(|skipped| skipped.rule.clone());
+    let silent = silent.chain(rules.rules.values().filter(|rule| !rule.enabled).map(|rule| rule.definition.id.clone())).collect();
+    let known = suppress::Known { rules: rules.rules.keys().map(String::as_str).collect(), silent };
+    view.usage = suppress::apply(&mut judged.findings, &view, &rules.policy, &known);
+    let mut late = Judged::default();
+    for rule in SPEAK_OF_WAIVERS.iter().filter_map(|id| rules.rules.get(*id)).filter(|rule| rules.policy.runs(rule)) {
+        if let RuleLogic::Native(native) = &rule.logic {
+            let mut findings = Findings::new(rule, &rules.policy);
+            native(&view, &mut findings);
+            late.findings.extend(findings.into_found());
+        }
+    }
+    #[cfg(test)]
+    super::mutation::apply(&mut late.findings, facts, rules, |id| SPEAK_OF_WAIVERS.contains(&id));
+    reported(&mut late, &view, rules);
+    judged.left_out += late.left_out;
+    judged.findings.append(&mut late.findings);
+    edits::attach(&mut judged.findings, &view);
     judged.findings.sort_by(|a, b| order(a).cmp(&order(b)));
     judged.skipped.sort();
     Ok(judged)
 }
 
+/// Rules that look at what became of waivers, and therefore run last.
+const SPEAK_OF_WAIVERS: [&str; 2] = ["suppression-expired", "suppression-unused"];
+
+/// Gives findings the severity that the configuration wants, and drops what it does not want to see.
+fn reported(judged: &mut Judged, view: &View<'_>, rules: &RuleSet) {
+    let mut kept = Vec::with_capacity(judged.findings.len());
+    for finding in std::mem::take(&mut judged.findings) {
+        let subject = policy::subject(&finding, view);
+        let Some(rule) = rules.rules.get(&*finding.rule) else { continue };
+        let mut levelled = finding.clone();
+        if !rules.policy.levels(&mut levelled, rule, &subject) {
+            continue;
+        }
+        if rules.policy.leaves_out(&subject) {
+            judged.left_out += usize::from(finding.introduced);
+            continue;
+        }
+        kept.push(levelled);
+    }
+    judged.findings = kept;
+}
+
 fn judge_expressions(facts: &Facts<'_>, rules: &RuleSet, cel: &[(&Rule, &Compiled)]) -> Result<Vec<Finding>, RuleError> {
-    let shared = Shared::new(rules.env.clone(), facts.live);
-    let parameters: Vec<_> = cel
-        .iter()
-        .map(|(rule, _)| {
-            cel::from_json(&Value::Object(rule.parameters.iter().map(|(name, value)| (name.clone(), value.clone())).collect()))
-        })
-        .collect();
+    let shared = Shared::new(rules.env.clone(), facts);
     let mut found: BTreeMap<usize, Findings<'_>> = BTreeMap::new();
     for plan in facts.plans {
         let mut variables = None;
+        let mut parameters: BTreeMap<usize, ::cel::Value> = BTreeMap::new();
+        let for_applications = cel.iter().enumerate().filter(|(_, (_, compiled))| compiled.looks_at_applications());
+        for (position, (rule, compiled)) in for_applications.filter(|_| plan.change != AppChange::Removed) {
+            let variables = variables.get_or_insert_with(|| Variables::new(&shared, plan));
+            let context = variables.context_of_application(facts.inventory.entries.get(&plan.application.id));
+            let parameters = cel::from_json(&Value::Object(rules.policy.parameters(rule, plan).into_iter().collect()));
+            let drafts = compiled.judge_application(plan, &context, &parameters);
+            let drafts = drafts.map_err(|error| rule.wrong(Some(plan.application.id.to_string()), error))?;
+            let findings = found.entry(position).or_insert_with(|| Findings::new(rule, &rules.policy));
+            drafts.into_iter().for_each(|draft| findings.push(draft));
+        }
         for change in &plan.changes {
             let mut context = None;
             for (position, (rule, compiled)) in cel.iter().enumerate().filter(|(_, (_, compiled))| compiled.matches(change)) {
                 let variables = variables.get_or_insert_with(|| Variables::new(&shared, plan));
                 let context = context.get_or_insert_with(|| variables.context(change));
-                let parameters = parameters.get(position).unwrap_or(&::cel::Value::Null);
-                let drafts = compiled.judge(plan, change, context, parameters).map_err(|error| RuleError::Expression {
-                    rule: rule.definition.id.clone(),
-                    subject: Some(format!("{} of {}", change.key, plan.application.id)),
-                    expression: error.expression,
-                    message: error.message,
-                })?;
-                let findings = found.entry(position).or_insert_with(|| Findings::new(rule));
+                let parameters = parameters
+                    .entry(position)
+                    .or_insert_with(|| cel::from_json(&Value::Object(rules.policy.parameters(rule, plan).into_iter().collect())));
+                let drafts = compiled.judge(plan, change, context, parameters);
+                let drafts = drafts.map_err(|error| rule.wrong(Some(format!("{} of {}", change.key, plan.application.id)), error))?;
+                let findings = found.entry(position).or_insert_with(|| Findings::new(rule, &rules.policy));
                 drafts.into_iter().for_each(|draft| findings.push(draft));
             }
         }

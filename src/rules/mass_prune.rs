@@ -6,9 +6,9 @@ use crate::manifest::ResourceKey;
 use crate::plan::{Action, Change, SyncMode, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
-    let at_least = findings.number("atLeast", 3.0);
-    let percent = findings.number("percent", 70.0);
     for plan in view.facts.plans.iter().filter(|plan| matches!(plan.sync.mode, SyncMode::Automated | SyncMode::Manual)) {
+        let at_least = findings.number(plan, "atLeast", 3.0);
+        let percent = findings.number(plan, "percent", 70.0);
         let pruned: Vec<&Change> =
             plan.changes.iter().filter(|change| change.action == Action::Prune && !goes_on(view, plan, change)).collect();
         let total = plan.changes.iter().filter(|change| change.live.is_some() && change.action != Action::Orphan).count();

@@ -80,7 +80,8 @@ fn page(definition: &Definition) -> String {
         text,
         "\n## How to suppress it\n\nOn the object or the Application, with a reason:\n\n```yaml\nmetadata:\n  annotations:\n    presync.dev/ignore: \"{id}: why this is fine\"\n```\n\n\
          or on the line that is reported, or above it:\n\n```yaml\n# presync: ignore[{id}] why this is fine\n```\n\n\
-         The waiver has to be merged before: what a change adds itself does not count for it.\n",
+         or in `.presync.yaml`, for charts of others and for a limited time:\n\n```yaml\nwaivers:\n  - rules: {id}\n    match: {{applications: shop-*}}\n    reason: why this is fine\n    expires: 2027-01-31\n```\n\n\
+         A waiver counts once it is merged. One that a change brings along for itself is shown with the finding; `suppressions: {{ofThisChange: count}}` lets it count at once.\n",
         id = definition.id
     );
     if definition.logic == Logic::Cel {

@@ -19,7 +19,7 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             .help(help(&found, deleted));
         let manifest = change.target.as_ref().or(change.base.as_ref());
         findings.push(match manifest.filter(|manifest| manifest.object.pointer(POINTER).is_some()) {
-            Some(manifest) => draft.fixable(!deleted).at(Some(&manifest.origin), POINTER, "not recognised"),
+            Some(manifest) => draft.at(Some(&manifest.origin), POINTER, "not recognised"),
             None => draft.at(change.origin().or(plan.origin.as_ref()), "", "not recognised on the live object"),
         });
     }

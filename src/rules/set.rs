@@ -2,15 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ::cel::Env;
+use miette::{NamedSource, SourceSpan};
 use serde_json::Value;
 
 use super::builtin::{self, Native};
-use super::cel::{self, Compiled};
+use super::cel::{self, CelError, Compiled};
 use super::definition::{Definition, DefinitionError, Logic};
+use super::policy::Policy;
 use crate::finding::Severity;
+use crate::manifest::Pointer;
+use crate::manifest::span::{line_column, locate};
 
 /// Why rules cannot be loaded or evaluated. The check cannot do its job then; it is never a finding and never silence.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -29,6 +34,21 @@ pub enum RuleError {
         expression: String,
         /// What is wrong.
         message: String,
+    },
+    /// A rule file of a platform team has a mistake, or one of its expressions failed.
+    #[error("{message}")]
+    InFile {
+        /// What is wrong, with rule, file and line.
+        message: String,
+        /// The file's text.
+        #[source_code]
+        text: Arc<NamedSource<String>>,
+        /// Where.
+        #[label("here")]
+        place: Option<SourceSpan>,
+        /// What to do.
+        #[help]
+        help: Option<String>,
     },
     /// There is no such rule.
     #[error("there is no rule `{0}`")]
@@ -63,8 +83,48 @@ pub(super) enum RuleLogic {
     Cel(Compiled),
 }
 
+/// The file of a rule of a platform team.
+#[derive(Clone)]
+pub(super) struct RuleFile {
+    name: Arc<str>,
+    text: Arc<str>,
+}
+
+impl RuleFile {
+    /// A mistake in it; at a place, if that is known.
+    fn wrong(&self, place: Option<Range<usize>>, said: &str, help: Option<&str>) -> RuleError {
+        let line = place.as_ref().map(|place| {
+            let (line, column) = line_column(&self.text, place.start);
+            format!(":{line}:{column}")
+        });
+        RuleError::InFile {
+            message: format!("{}{}: {said}", self.name, line.unwrap_or_default()),
+            text: Arc::new(NamedSource::new(&*self.name, self.text.to_string())),
+            place: place.map(SourceSpan::from),
+            help: help.map(str::to_owned),
+        }
+    }
+
+    /// Where a field stands in it.
+    fn place(&self, pointer: &str) -> Option<Range<usize>> {
+        Some(locate(&self.text, 0..self.text.len(), &Pointer::parse(pointer).ok()?)?.value)
+    }
+
+    fn of_definition(&self, error: &DefinitionError) -> RuleError {
+        match error {
+            DefinitionError::Shape { message, offset, .. } => {
+                let said = message.rsplit_once(" at line ").map_or(message.as_str(), |(said, _)| said);
+                self.wrong(offset.map(|offset| offset..offset), said, Some("docs/own-rules.md describes every field."))
+            }
+            DefinitionError::Content { id, message } => self.wrong(self.place("/id"), &format!("rule {id}: {message}"), None),
+        }
+    }
+}
+
 /// A rule that is ready to run.
 pub(super) struct Rule {
+    /// Its file, where it is one of a platform team.
+    pub(super) file: Option<RuleFile>,
     pub(super) definition: Definition,
     pub(super) logic: RuleLogic,
     pub(super) enabled: bool,
@@ -72,6 +132,28 @@ pub(super) struct Rule {
     pub(super) severity: Option<Severity>,
     /// Defaults with the configuration's values over them.
     pub(super) parameters: BTreeMap<String, Value>,
+}
+
+impl Rule {
+    /// An expression of the rule cannot be used, or failed for a subject.
+    pub(super) fn wrong(&self, subject: Option<String>, error: CelError) -> RuleError {
+        wrong(&self.definition, self.file.as_ref(), subject, error)
+    }
+}
+
+fn wrong(definition: &Definition, file: Option<&RuleFile>, subject: Option<String>, error: CelError) -> RuleError {
+    let CelError { expression, message } = error;
+    let Some(file) = file else { return RuleError::Expression { rule: definition.id.clone(), subject, expression, message } };
+    let subject = subject.map(|subject| format!(", {subject}")).unwrap_or_default();
+    let whole = definition.pointer_of(&expression).and_then(|pointer| file.place(&pointer));
+    // A name that the message speaks of is pointed at by itself.
+    let name = message.split('`').nth(1).filter(|name| !name.is_empty());
+    let narrow = whole.clone().zip(name).and_then(|(whole, name)| {
+        let start = whole.start + file.text.get(whole.clone())?.find(name)?;
+        Some(start..start + name.len())
+    });
+    let help = "docs/facts.md lists what expressions may use.";
+    file.wrong(narrow.or(whole), &format!("rule {}{subject}: expression `{}` {message}", definition.id, expression.trim()), Some(help))
 }
 
 /// What the configuration says about a rule.
@@ -88,6 +170,7 @@ pub struct RuleSettings {
 /// The rules of a run, by id.
 pub struct RuleSet {
     pub(super) env: Arc<Env>,
+    pub(super) policy: Policy,
     pub(super) rules: BTreeMap<String, Rule>,
 }
 
@@ -103,10 +186,10 @@ impl RuleSet {
     /// # Errors
     /// Where no thread can be started to compile them on.
     pub fn builtin() -> Result<Self, RuleError> {
-        let mut set = Self { env: cel::environment(), rules: BTreeMap::new() };
+        let mut set = Self { env: cel::environment(), policy: Policy::default(), rules: BTreeMap::new() };
         let definitions = builtin::DEFINITIONS
             .iter()
-            .map(|(id, text, native)| Ok((Definition::parse(text, id)?, *native)))
+            .map(|(id, text, native)| Ok((Definition::parse(text, id)?, *native, None)))
             .collect::<Result<Vec<_>, DefinitionError>>()?;
         set.load(definitions)?;
         Ok(set)
@@ -119,23 +202,28 @@ impl RuleSet {
     pub fn add<'t>(&mut self, files: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<(), RuleError> {
         let mut definitions = Vec::new();
         for (name, text) in files {
-            let definition = Definition::parse(text, name)?;
-            let refuse = |message| Err(RuleError::NotAllowed { rule: definition.id.clone(), message });
+            let file = RuleFile { name: name.into(), text: text.into() };
+            let definition = Definition::parse(text, name).map_err(|error| file.of_definition(&error))?;
+            let refuse =
+                |pointer: &str, message: &str| Err(file.wrong(file.place(pointer), &format!("rule {}: {message}", definition.id), None));
             if !definition.id.contains('/') {
-                return refuse("the id of a rule of your own has a slash in it, such as `acme/no-prune`");
+                return refuse("/id", "the id of a rule of your own has a slash in it, such as `acme/no-prune`");
             }
             if definition.logic != Logic::Cel {
-                return refuse("a rule of your own is written in CEL: `logic: cel`");
+                return refuse("/logic", "a rule of your own is written in CEL: `logic: cel`");
             }
-            definitions.push((definition, None));
+            if definition.fixable {
+                return refuse("/fixable", "a rule of your own has no safe edits");
+            }
+            definitions.push((definition, None, Some(file)));
         }
         self.load(definitions)
     }
 
-    fn load(&mut self, definitions: Vec<(Definition, Option<Native>)>) -> Result<(), RuleError> {
+    fn load(&mut self, definitions: Vec<(Definition, Option<Native>, Option<RuleFile>)>) -> Result<(), RuleError> {
         let env = self.env.clone();
         let rules = cel::on_large_stack(move || {
-            definitions.into_iter().map(|(definition, native)| ready(&env, definition, native)).collect::<Result<Vec<_>, _>>()
+            definitions.into_iter().map(|(definition, native, file)| ready(&env, definition, native, file)).collect::<Result<Vec<_>, _>>()
         })??;
         for rule in rules {
             let id = rule.definition.id.clone();
@@ -163,6 +251,17 @@ impl RuleSet {
         Ok(())
     }
 
+    /// The same rules under what the configuration says about findings.
+    #[must_use]
+    pub fn under(self, policy: Policy) -> Self {
+        Self { policy, ..self }
+    }
+
+    /// What the configuration says about findings.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
     /// The definitions, by id.
     pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
         self.rules.values().map(|rule| &rule.definition)
@@ -182,20 +281,15 @@ impl RuleSet {
     }
 }
 
-fn ready(env: &Env, definition: Definition, native: Option<Native>) -> Result<Rule, RuleError> {
+fn ready(env: &Env, definition: Definition, native: Option<Native>, file: Option<RuleFile>) -> Result<Rule, RuleError> {
     let logic = match (&definition.cel, native) {
-        (Some(expressions), _) => {
-            let compiled = Compiled::new(env, &definition, expressions).map_err(|error| RuleError::Expression {
-                rule: definition.id.clone(),
-                subject: None,
-                expression: error.expression,
-                message: error.message,
-            })?;
-            RuleLogic::Cel(compiled)
-        }
+        (Some(expressions), _) => match Compiled::new(env, &definition, expressions) {
+            Ok(compiled) => RuleLogic::Cel(compiled),
+            Err(error) => return Err(wrong(&definition, file.as_ref(), None, error)),
+        },
         (None, Some(native)) => RuleLogic::Native(native),
         (None, None) => return Err(RuleError::NotAllowed { rule: definition.id, message: "it is registered without its module" }),
     };
     let parameters = definition.parameters.clone();
-    Ok(Rule { definition, logic, enabled: true, severity: None, parameters })
+    Ok(Rule { file, definition, logic, enabled: true, severity: None, parameters })
 }

@@ -1,40 +1,256 @@
-//! Findings that somebody has waived, with a reason.
+//! Findings that somebody has waived, with a reason: by an annotation, a comment, the configuration, or the baseline.
 //!
-//! Takes findings; marks those that an annotation or a comment suppresses. What the change under review adds itself does not count: a
-//! waiver has to stand in Git, or on the live object, before.
+//! Takes findings; marks those that are suppressed, and hands on the [`Usage`] of what suppresses. A waiver has to stand in Git, or on the
+//! live object, before: what the change under review adds itself is shown with the finding, and counts only where the configuration says so.
 
+use std::collections::BTreeSet;
+
+use jiff::civil::Date;
 use serde_json::Value;
 
+use super::WaiverComment;
+use super::baseline::{self, Baseline};
 use super::facts::View;
+use super::policy::{self, Policy, Waiver};
 use crate::argocd::AppId;
 use crate::finding::{Finding, Suppression};
-use crate::manifest::annotation;
+use crate::manifest::{Origin, annotation};
 
 /// The annotation on an object or Application: `rule: reason[, rule: reason]`.
 pub const ANNOTATION: &str = "presync.dev/ignore";
+/// Pointer of the annotation.
+pub(super) const POINTER: &str = "/metadata/annotations/presync.dev~1ignore";
 
-/// Marks the findings that an annotation on their object or Application suppresses.
-pub(super) fn by_annotation(findings: &mut [Finding], view: &View<'_>) {
-    for finding in findings {
-        let reason = carriers(finding, view).into_iter().find_map(|object| reason(annotation(object, ANNOTATION)?, &finding.rule));
-        finding.suppressed = reason.map(|reason| Suppression { by: "comment", reason, expires: None });
+/// What became of waivers.
+#[derive(Debug, Default)]
+pub(super) struct Usage {
+    /// Waivers of the configuration that are over, with a finding that would be suppressed.
+    pub(super) expired: Vec<Expired>,
+    /// What suppresses nothing.
+    pub(super) unused: Vec<Unused>,
+}
+
+/// A waiver that is over.
+#[derive(Debug)]
+pub(super) struct Expired {
+    pub(super) rules: String,
+    pub(super) last: Date,
+    pub(super) reason: String,
+    pub(super) origin: Option<Origin>,
+    /// How many findings count again.
+    pub(super) findings: usize,
+    /// One of them.
+    pub(super) example: Option<String>,
+    pub(super) introduced: bool,
+}
+
+/// Something that suppresses nothing.
+#[derive(Debug)]
+pub(super) struct Unused {
+    pub(super) message: String,
+    pub(super) place: Option<(Origin, String)>,
+    pub(super) application: Option<String>,
+    pub(super) resource: Option<crate::manifest::ResourceKey>,
+    /// Whether it cannot suppress anything ever.
+    pub(super) is_mistake: bool,
+    pub(super) introduced: bool,
+}
+
+/// What a rule set knows.
+pub(super) struct Known<'a> {
+    /// Ids of all rules.
+    pub(super) rules: BTreeSet<&'a str>,
+    /// Ids of rules that did not run.
+    pub(super) silent: BTreeSet<String>,
+}
+
+/// Marks the findings that are suppressed.
+pub(super) fn apply(findings: &mut [Finding], view: &View<'_>, policy: &Policy, known: &Known<'_>) -> Usage {
+    let today = today(view.facts.now);
+    let mut matched: Vec<usize> = vec![0; policy.waivers.len()];
+    let mut expired: Vec<(usize, Option<String>, bool)> = vec![(0, None, false); policy.waivers.len()];
+    let mut annotated: BTreeSet<(String, String)> = BTreeSet::new();
+    let mut fingerprints = BTreeSet::new();
+    for finding in findings.iter_mut() {
+        fingerprints.insert(finding.fingerprint());
+        let waivers: Vec<usize> = {
+            let subject = policy::subject(finding, view);
+            (0..policy.waivers.len()).filter(|index| policy.waivers.get(*index).is_some_and(|one| one.matches(finding, &subject))).collect()
+        };
+        let mut settled = false;
+        for of_this_change in [false, true] {
+            let text = carriers(finding, view, of_this_change).into_iter().find_map(|object| {
+                let text = annotation(object, ANNOTATION)?;
+                Some((text.to_owned(), reason(text, &finding.rule)?))
+            });
+            if let Some((text, reason)) = text.filter(|_| !settled) {
+                annotated.insert((text, finding.rule.to_string()));
+                settle(finding, Suppression { by: "comment", reason, expires: None }, of_this_change, policy.counts_of_this_change);
+                settled = true;
+            }
+            for (index, waiver) in waivers.iter().filter_map(|index| Some((*index, policy.waivers.get(*index)?))) {
+                if waiver.of_this_change != of_this_change {
+                    continue;
+                }
+                if !waiver.holds_on(today) {
+                    if let Some((count, example, introduced)) = expired.get_mut(index) {
+                        *count += 1;
+                        example.get_or_insert_with(|| finding.message.clone());
+                        *introduced |= finding.introduced;
+                    }
+                    continue;
+                }
+                if let Some(count) = matched.get_mut(index) {
+                    *count += 1;
+                }
+                if !settled {
+                    let expires = waiver.expires.map(|last| last.to_string());
+                    let suppression = Suppression { by: "config", reason: waiver.reason.clone(), expires };
+                    settle(finding, suppression, of_this_change, policy.counts_of_this_change);
+                    settled = true;
+                }
+            }
+            let baseline = if of_this_change { &policy.baseline_of_this_change } else { &policy.baseline };
+            if let Some(since) = baseline.since(&finding.fingerprint()).filter(|_| !settled) {
+                let reason = format!("in the baseline {}", baseline::age(since, today));
+                settle(finding, Suppression { by: "baseline", reason, expires: None }, of_this_change, policy.counts_of_this_change);
+                settled = true;
+            }
+        }
+    }
+    let mut usage = Usage::default();
+    for (waiver, (findings, example, introduced)) in policy.waivers.iter().zip(expired) {
+        if let Some(last) = waiver.expires.filter(|_| !waiver.holds_on(today) && (findings > 0 || view.facts.complete)) {
+            let (reason, origin) = (waiver.reason.clone(), waiver.origin.clone());
+            usage.expired.push(Expired { rules: waiver.rules.join(", "), last, reason, origin, findings, example, introduced });
+        }
+    }
+    if view.facts.complete {
+        usage.unused.extend(unused_waivers(policy, &matched, today, known));
+        usage.unused.extend(unused_baseline(&policy.baseline, &fingerprints));
+    }
+    usage.unused.extend(unused_annotations(view, &annotated, known));
+    usage.unused.extend(mistaken_comments(view.facts.comments, known));
+    usage
+}
+
+/// The day of a run, in UTC.
+pub(super) fn today(now: i64) -> Date {
+    let time = jiff::Timestamp::from_second(now).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    time.to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
+/// Marks a finding as suppressed. One that the change suppresses itself counts on, and says so, unless that is allowed.
+pub fn settle(finding: &mut Finding, suppression: Suppression, of_this_change: bool, counts: bool) {
+    let Suppression { by, reason, expires } = suppression;
+    match (of_this_change, counts) {
+        (false, _) => finding.suppressed = Some(Suppression { by, reason, expires }),
+        (true, true) => finding.suppressed = Some(Suppression { by, reason: format!("suppressed by this change: {reason}"), expires }),
+        (true, false) => {
+            finding.help = format!("{} Suppressed by this change (\"{reason}\"), which counts once it is merged.", finding.help.trim_end());
+        }
     }
 }
 
-/// The objects whose annotation counts: the object as it was in Git and as it is live, then the Application likewise.
-fn carriers<'a>(finding: &Finding, view: &View<'a>) -> Vec<&'a Value> {
+fn unused_waivers<'p>(policy: &'p Policy, matched: &'p [usize], today: Date, known: &'p Known<'_>) -> impl Iterator<Item = Unused> + 'p {
+    let idle = move |waiver: &Waiver| waiver.holds_on(today) && !waiver.rules.iter().any(|rule| known.silent.contains(rule));
+    let unused = policy.waivers.iter().zip(matched).filter(move |(waiver, count)| **count == 0 && idle(waiver));
+    unused.map(|(waiver, _)| Unused {
+        message: format!("the waiver of {} matches nothing (\"{}\")", waiver.rules.join(", "), waiver.reason),
+        place: waiver.origin.clone().map(|origin| (origin, String::new())),
+        application: None,
+        resource: None,
+        is_mistake: false,
+        introduced: waiver.of_this_change,
+    })
+}
+
+fn unused_baseline(baseline: &Baseline, found: &BTreeSet<String>) -> Option<Unused> {
+    let gone = baseline.gone(found);
+    (gone > 0).then(|| Unused {
+        message: format!("{gone} of {} findings of {} are no longer found", baseline.len(), baseline::FILE),
+        place: None,
+        application: None,
+        resource: None,
+        is_mistake: false,
+        introduced: false,
+    })
+}
+
+/// Annotations at head that name no rule, give no reason, or suppress nothing.
+fn unused_annotations(view: &View<'_>, used: &BTreeSet<(String, String)>, known: &Known<'_>) -> Vec<Unused> {
+    let mut found = Vec::new();
+    let objects = view
+        .changes()
+        .filter_map(|(plan, change)| Some((plan.application.id.to_string(), &change.key, change.target.as_ref()?, change.base.as_ref())));
+    for (application, key, manifest, base) in objects {
+        let Some(text) = annotation(&manifest.object, ANNOTATION) else { continue };
+        let introduced = base.is_none_or(|base| annotation(&base.object, ANNOTATION) != Some(text));
+        for entry in text.split(',') {
+            let (rule, reason) = entry.split_once(':').map_or((entry.trim(), ""), |(rule, reason)| (rule.trim(), reason.trim()));
+            let is_used = used.contains(&(text.to_owned(), rule.to_owned())) || known.silent.contains(rule);
+            let what = match (known.rules.contains(rule), reason.is_empty()) {
+                (false, _) => format!("names `{rule}`, which is no rule"),
+                (true, true) => format!("gives no reason for {rule}, and does not count"),
+                (true, false) if !is_used && view.facts.complete => format!("waives {rule}, which finds nothing here"),
+                _ => continue,
+            };
+            found.push(Unused {
+                message: format!("{ANNOTATION} on {} {what}", key.named()),
+                place: Some((manifest.origin.clone(), POINTER.to_owned())),
+                application: Some(application.clone()),
+                resource: Some(key.clone()),
+                is_mistake: !known.rules.contains(rule) || reason.is_empty(),
+                introduced: introduced && (!known.rules.contains(rule) || reason.is_empty()),
+            });
+        }
+    }
+    found
+}
+
+/// Comments that name no rule or give no reason.
+fn mistaken_comments<'c>(comments: &'c [WaiverComment], known: &'c Known<'_>) -> impl Iterator<Item = Unused> + 'c {
+    let mistakes = comments.iter().flat_map(|comment| comment.rules.iter().map(move |rule| (comment, rule)));
+    mistakes.filter_map(|(comment, rule)| {
+        let what = match (known.rules.contains(rule.as_str()), comment.reason.is_empty()) {
+            (false, _) => format!("names `{rule}`, which is no rule"),
+            (true, true) => format!("gives no reason for {rule}, and does not count"),
+            (true, false) => return None,
+        };
+        Some(Unused {
+            message: format!("the comment in {} {what}", comment.origin.path),
+            place: Some((comment.origin.clone(), String::new())),
+            application: None,
+            resource: None,
+            is_mistake: true,
+            introduced: comment.introduced,
+        })
+    })
+}
+
+/// The objects whose annotation counts: the object as it was in Git and as it is live, then the Application likewise. Those of this change
+/// are the object and the Application at head.
+fn carriers<'a>(finding: &Finding, view: &View<'a>, of_this_change: bool) -> Vec<&'a Value> {
     let mut found = Vec::new();
     if let Some(key) = &finding.resource {
         for (_, change) in view.changes_of(key) {
-            found.extend(change.base.as_ref().map(|base| &*base.object));
-            found.extend(change.live.as_ref().map(|live| live.object()));
+            if of_this_change {
+                found.extend(change.target_object());
+            } else {
+                found.extend(change.base.as_ref().map(|base| &*base.object));
+                found.extend(change.live.as_ref().map(|live| live.object()));
+            }
         }
     }
     if let Some((namespace, name)) = finding.application.as_deref().and_then(|application| application.split_once('/'))
         && let Some(entry) = view.entry(&AppId::new(namespace, name))
     {
-        found.extend(entry.base.as_ref().map(|base| &*base.manifest.object));
-        found.extend(entry.live.as_ref().map(|(_, live)| live.object()));
+        if of_this_change {
+            found.extend(entry.head.as_ref().map(|head| &*head.manifest.object));
+        } else {
+            found.extend(entry.base.as_ref().map(|base| &*base.manifest.object));
+            found.extend(entry.live.as_ref().map(|(_, live)| live.object()));
+        }
     }
     found
 }
@@ -48,46 +264,18 @@ fn reason(text: &str, rule: &str) -> Option<String> {
     })
 }
 
-/// The reason that a line's comment `# presync: ignore[rule, …] reason` gives for a rule.
-pub fn reason_in_comment(line: &str, rule: &str) -> Option<String> {
+/// The rules and the reason of a line's comment `# presync: ignore[rule, …] reason`.
+pub fn comment(line: &str) -> Option<(Vec<&str>, &str)> {
     let (_, comment) = line.split_once("# presync: ignore[")?;
     let (rules, reason) = comment.split_once(']')?;
-    let reason = reason.trim();
-    (rules.split(',').any(|name| name.trim() == rule) && !reason.is_empty()).then(|| reason.to_owned())
+    Some((rules.split(',').map(str::trim).collect(), reason.trim()))
+}
+
+/// The reason that a line's comment gives for a rule.
+pub fn reason_in_comment(line: &str, rule: &str) -> Option<String> {
+    let (rules, reason) = comment(line)?;
+    (rules.contains(&rule) && !reason.is_empty()).then(|| reason.to_owned())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::fixture::*;
-    use super::*;
-    use crate::plan::{Action, Reason};
-    use serde_json::json;
-
-    fn claim(annotations: Value) -> Value {
-        json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
-            "metadata": {"name": "data", "namespace": "shop", "annotations": annotations}})
-    }
-
-    fn suppressed(base: Value, live: Value) -> Option<Suppression> {
-        let change = removed_as(base, live, Action::Prune, Reason::RemovedFromGit { automated: true });
-        let found = Run { plans: vec![plan("a", vec![change])], ..Run::default() }.judge(&["prune-persistent-data"]);
-        found[0].suppressed.clone()
-    }
-
-    #[test]
-    fn an_annotation_with_a_reason_suppresses_the_rule_that_it_names() {
-        let waived = claim(json!({ANNOTATION: "pvc-unprotected: x, prune-persistent-data: a cache, nothing else"}));
-        assert_eq!(suppressed(waived.clone(), claim(json!({}))).unwrap().reason, "a cache");
-        assert!(suppressed(claim(json!({})), waived).is_some());
-        for other in ["prune-persistent-data", "prune-persistent-data:", "prune-namespace: x"] {
-            assert_eq!(suppressed(claim(json!({ANNOTATION: other})), claim(json!({}))), None, "{other}");
-        }
-    }
-
-    #[test]
-    fn a_comment_names_rules_and_gives_a_reason() {
-        assert_eq!(reason_in_comment("replicas: 2  # presync: ignore[a, b] fixed size", "b").as_deref(), Some("fixed size"));
-        assert_eq!(reason_in_comment("# presync: ignore[a]", "a"), None);
-        assert_eq!(reason_in_comment("# presync: ignore[a] why", "b"), None);
-    }
-}
+mod tests;

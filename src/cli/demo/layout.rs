@@ -5,8 +5,8 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use super::super::git::{GitError, git};
 use super::steps::{Commit, DEPLOYED, Edit, STEPS};
 
 /// The URL that the Application names.
@@ -48,27 +48,10 @@ pub(super) enum DemoError {
         /// Why.
         source: io::Error,
     },
-    /// The `git` program is missing.
-    #[error("the program git is not installed")]
-    #[diagnostic(help(
-        "Install Git (https://git-scm.com/downloads) so that `git` is found in PATH. Only the demo needs it, to write its repository; the other \
-         commands read repositories themselves."
-    ))]
-    NoGit,
-    /// The `git` program cannot be started.
-    #[error("cannot start git: {source}")]
-    Start {
-        /// Why.
-        source: io::Error,
-    },
-    /// The `git` program failed.
-    #[error("git {arguments} failed: {message}")]
-    Git {
-        /// Its arguments.
-        arguments: String,
-        /// What it said.
-        message: String,
-    },
+    /// The `git` program did not do its job.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Git(#[from] GitError),
 }
 
 /// Lays out repository and live state. `main` is checked out at the end.
@@ -140,33 +123,6 @@ impl Repository<'_> {
 
     /// Runs git; hands on what it prints.
     fn git(&self, arguments: &[&str], date: Option<&str>) -> Result<String, DemoError> {
-        let mut command = Command::new("git");
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("GIT_")) {
-            command.env_remove(name);
-        }
-        command
-            .current_dir(self.directory)
-            .args(["-c", "core.autocrlf=false", "-c", "init.defaultObjectFormat=sha1", "-c", "init.defaultRefFormat=files"])
-            .args(arguments)
-            .envs([
-                ("GIT_CONFIG_GLOBAL", "/dev/null"),
-                ("GIT_CONFIG_NOSYSTEM", "1"),
-                ("GIT_AUTHOR_NAME", "The bookshop"),
-                ("GIT_AUTHOR_EMAIL", "bookshop@example.com"),
-                ("GIT_COMMITTER_NAME", "The bookshop"),
-                ("GIT_COMMITTER_EMAIL", "bookshop@example.com"),
-            ]);
-        if let Some(date) = date {
-            command.env("GIT_AUTHOR_DATE", date).env("GIT_COMMITTER_DATE", date);
-        }
-        let output = command.output().map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => DemoError::NoGit,
-            _ => DemoError::Start { source },
-        })?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        Err(DemoError::Git { arguments: arguments.join(" "), message })
+        Ok(git(self.directory, arguments, ("The bookshop", "bookshop@example.com"), date)?)
     }
 }

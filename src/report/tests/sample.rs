@@ -240,6 +240,7 @@ pub(super) fn finding(message: &str, help: &str) -> Finding {
         assumed: false,
         discriminator: String::new(),
         fixable: false,
+        fix: None,
         suppressed: None,
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use cel::IdedExpr;
 use cel::common::ast::{EntryExpr, Expr};
 
-use super::functions;
+use super::{facts, functions};
 
 /// Longest source, in bytes.
 const MAX_SOURCE: usize = 2_000;
@@ -15,9 +15,6 @@ const MAX_SOURCE: usize = 2_000;
 const MAX_NODES: usize = 2_000;
 /// Deepest nesting of `all`, `exists`, `map` and `filter`.
 const MAX_LOOPS: usize = 3;
-
-/// Variables that every expression may use.
-const VARIABLES: [&str; 7] = ["object", "oldObject", "baseObject", "change", "app", "argocd", "params"];
 
 /// Functions and operators of the CEL library that expressions may use, besides operators.
 const LIBRARY: &str = "size int uint double string bool type dyn has contains startsWith endsWith matches split join replace substring trim \
@@ -30,6 +27,8 @@ pub(super) struct Names<'a> {
     pub(super) variables: &'a [&'a str],
     /// Members of `params`.
     pub(super) parameters: &'a BTreeMap<String, serde_json::Value>,
+    /// Whether there is a change to look at.
+    pub(super) has_change: bool,
 }
 
 /// Refuses a source that is too long to parse safely.
@@ -64,7 +63,7 @@ pub(super) fn check_expression(root: &IdedExpr, names: &Names<'_>) -> Result<(),
                 call.args.iter().for_each(|argument| visit(argument, loops));
             }
             Expr::Select(select) => {
-                check_member(&select.operand.expr, &select.field, &bound, names)?;
+                check_member(&node.expr, &select.operand.expr, &select.field, &bound, names)?;
                 visit(&select.operand, loops);
             }
             Expr::List(list) => list.elements.iter().for_each(|element| visit(element, loops)),
@@ -98,23 +97,35 @@ pub(super) fn check_expression(root: &IdedExpr, names: &Names<'_>) -> Result<(),
 }
 
 fn check_variable(name: &str, bound: &[&str], names: &Names<'_>) -> Result<(), String> {
-    let known = bound.contains(&name)
-        || VARIABLES.contains(&name)
-        || (name == "variables" && !names.variables.is_empty())
+    if bound.contains(&name) {
+        return Ok(());
+    }
+    if !names.has_change && matches!(name, "change" | "namespaceObject") {
+        return Err(format!("uses `{name}`, which a rule with `each: application` does not have"));
+    }
+    let roots = facts::roots();
+    let known = (roots.contains(&name) && (name != "variables" || !names.variables.is_empty()))
         // The root of a function with a dotted name, and type names.
         || matches!(name, "lists" | "strings" | "optional" | "int" | "uint" | "double" | "string" | "bool" | "list" | "map" | "null_type" | "type");
-    if known { Ok(()) } else { Err(format!("uses `{name}`, which nobody defines; known are {}", VARIABLES.join(", "))) }
+    if known { Ok(()) } else { Err(format!("uses `{name}`, which nobody defines; known are {}", roots.join(", "))) }
 }
 
-fn check_member(operand: &Expr, field: &str, bound: &[&str], names: &Names<'_>) -> Result<(), String> {
-    let Expr::Ident(root) = operand else { return Ok(()) };
-    let known = match root.as_str() {
-        _ if bound.contains(&root.as_str()) => true,
-        "variables" => names.variables.contains(&field),
-        "params" => names.parameters.contains_key(field),
+fn check_member(whole: &Expr, operand: &Expr, field: &str, bound: &[&str], names: &Names<'_>) -> Result<(), String> {
+    let Some(path) = facts::path_of(whole) else { return Ok(()) };
+    let root = path.split('.').next().unwrap_or_default();
+    let is_own = matches!(operand, Expr::Ident(_));
+    let known = match root {
+        _ if bound.contains(&root) => true,
+        "variables" if is_own => names.variables.contains(&field),
+        "params" if is_own => names.parameters.contains_key(field),
+        _ if facts::roots().contains(&root) => facts::knows(&path),
         _ => true,
     };
-    if known { Ok(()) } else { Err(format!("uses `{root}.{field}`, which is not defined")) }
+    if known {
+        return Ok(());
+    }
+    let meant = facts::nearest(&path).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    Err(format!("uses `{path}`, which is not defined{meant}"))
 }
 
 fn check_function(name: &str) -> Result<(), String> {

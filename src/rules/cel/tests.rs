@@ -3,7 +3,7 @@ use serde_json::json;
 use super::super::fixture::*;
 use super::super::{RuleError, RuleSet, judge};
 use crate::finding::Severity;
-use crate::plan::{Action, Reason};
+use crate::plan::{Action, AppChange, Reason};
 
 fn definition(body: &str) -> String {
     format!(
@@ -63,7 +63,7 @@ fn unknown_names_are_found_at_load() {
         "change.cascade.all(c, d.kind == 'x')",
     ];
     for text in unknown {
-        assert!(matches!(expression(text), Err(RuleError::Expression { subject: None, .. })), "{text}");
+        assert!(matches!(expression(text), Err(RuleError::InFile { place: Some(_), .. })), "{text}");
     }
     assert!(expression("change.cascade.all(c, c.kind.startsWith('x')) && has(object.spec) && object.?spec.?x.orValue(1) == 1").is_ok());
 }
@@ -71,7 +71,7 @@ fn unknown_names_are_found_at_load() {
 #[test]
 fn long_large_and_deeply_nested_expressions_are_refused() {
     let long = format!("1 == {}1", "1 + ".repeat(600));
-    assert!(matches!(expression(&long), Err(RuleError::Expression { .. })));
+    assert!(matches!(expression(&long), Err(RuleError::InFile { .. })));
     let nested = |depth: usize| {
         let list = "['a']";
         (0..depth).fold("true".to_owned(), |inner, level| format!("{list}.all(v{level}, {inner})"))
@@ -90,8 +90,55 @@ fn the_longest_chain_that_is_accepted_runs() {
 
 #[test]
 fn a_definition_with_an_unknown_field_or_an_id_of_ours_is_refused() {
-    assert!(matches!(load("  validation: []"), Err(RuleError::Definition(_))));
+    assert!(matches!(load("  validation: []"), Err(RuleError::InFile { place: Some(_), .. })));
     let mut rules = RuleSet::builtin().unwrap();
     let ours = definition("  validations: [{expression: 'true', message: m}]").replace("acme/rule", "prune-crd");
-    assert!(matches!(rules.add([("rule.yaml", ours.as_str())]), Err(RuleError::NotAllowed { .. })));
+    assert!(matches!(rules.add([("rule.yaml", ours.as_str())]), Err(RuleError::InFile { .. })));
+}
+
+#[test]
+fn a_mistake_is_pointed_at_in_the_rule_file() {
+    let RuleError::InFile { message, text, place: Some(place), .. } = expression("change.knid == 'Pod'").unwrap_err() else {
+        panic!("no place")
+    };
+    assert!(
+        message.starts_with("rule.yaml:15:31: ")
+            && message.ends_with("uses `change.knid`, which is not defined; did you mean `change.kind`?"),
+        "{message}"
+    );
+    assert_eq!(&text.inner()[place.offset()..place.offset() + place.len()], "change.knid");
+    let RuleError::InFile { message, .. } = expression("change.wave > 'a'").unwrap_err() else { panic!("no place") };
+    assert!(message.contains("compares a whole number and a text"), "{message}");
+    let message = load("  match: {actions: [prnue]}\n  validations: [{expression: 'true', message: m}]").unwrap_err().to_string();
+    assert!(message.contains("there is no action `prnue`"), "{message}");
+}
+
+#[test]
+fn a_rule_about_applications_is_evaluated_once_for_each() {
+    let each = |expression: &str| {
+        load(&format!("  each: application\n  validations: [{{expression: {}, messageExpression: app.name}}]", json!(expression)))
+    };
+    let map = |name: &str| added(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "shop"}}));
+    let mut edited = plan("a", vec![map("one"), map("two")]);
+    edited.change = AppChange::Modified;
+    let facts = Run { plans: vec![edited, plan("b", vec![map("three")])], ..Run::default() };
+    let found = judge(&facts.facts(), &each("!app.automated && object.kind == 'Application'").unwrap()).unwrap().findings;
+    let said: Vec<_> = found.iter().map(|finding| (finding.message.as_str(), finding.introduced, finding.places.len())).collect();
+    assert_eq!(said, [("a", true, 1), ("b", false, 1)]);
+    assert!(each("change.kind == 'x'").unwrap_err().to_string().contains("`each: application` does not have"));
+}
+
+#[test]
+fn an_object_knows_its_namespace_and_the_time_of_the_merge() {
+    let rules =
+        load("  validations: [{expression: \"label(namespaceObject, 'tier') != 'critical' || now.weekday != 'Friday'\", message: m}]")
+            .unwrap();
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": {"tier": "critical"}}});
+    let map = added(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "shop"}}));
+    let on = |day: &str| {
+        let now = format!("{day}T12:00:00Z").parse::<jiff::Timestamp>().unwrap().as_second();
+        let run = Run { plans: vec![plan("a", vec![map.clone()])], live: snapshot(&[namespace.clone()]), now, ..Run::default() };
+        judge(&run.facts(), &rules).unwrap().findings.len()
+    };
+    assert_eq!((on("2026-12-04"), on("2026-12-03")), (1, 0));
 }

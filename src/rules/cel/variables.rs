@@ -1,5 +1,6 @@
 //! The variables that expressions see: the change and its objects, its Application, and the installation.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cel::{Context, Env, Value};
@@ -8,82 +9,145 @@ use serde_json::{Value as Json, json};
 use super::functions;
 use super::value::from_json;
 use crate::argocd::{TrackingMethod, hook};
+use crate::inventory::Entry;
+use crate::manifest::ResourceKey;
 use crate::plan::{Action, Change, Reason, SyncPlan};
+use crate::rules::Facts;
+use crate::rules::facts::server_of;
 use crate::snapshot::LiveState;
 
 /// What is the same for all changes of a run.
-pub(in crate::rules) struct Shared {
+pub(in crate::rules) struct Shared<'a> {
     env: Arc<Env>,
+    live: &'a LiveState,
     argocd: Value,
+    now: Value,
+    /// Namespaces as Git has them.
+    namespaces: BTreeMap<&'a str, &'a Json>,
 }
 
 /// What is the same for all changes of one Application.
 pub(in crate::rules) struct Variables<'a> {
-    shared: &'a Shared,
+    shared: &'a Shared<'a>,
+    plan: &'a SyncPlan,
     app: Value,
 }
 
-impl Shared {
-    /// For an installation of Argo CD.
-    pub(in crate::rules) fn new(env: Arc<Env>, live: &LiveState) -> Self {
-        let settings = live.settings();
-        let version = settings.version();
-        let tracking = match settings.tracking.method {
-            TrackingMethod::Annotation | TrackingMethod::Unknown => "annotation",
-            TrackingMethod::AnnotationAndLabel => "annotation+label",
-            TrackingMethod::Label => "label",
-        };
-        let progressive = live.parameter("applicationsetcontroller.enable.progressive.syncs", "applicationSetProgressiveSyncs");
-        let argocd = json!({
-            "version": {"major": version.major, "minor": version.minor, "text": version.to_string()},
-            "namespace": settings.namespace,
-            "tracking": tracking,
-            "progressiveSyncs": progressive == Some("true"),
-        });
-        Self { env, argocd: from_json(&argocd) }
+impl<'a> Shared<'a> {
+    /// For a run.
+    pub(in crate::rules) fn new(env: Arc<Env>, facts: &Facts<'a>) -> Self {
+        let changes = facts.plans.iter().flat_map(|plan| &plan.changes).filter(|change| change.key.is("", "Namespace"));
+        let namespaces = changes.filter_map(|change| Some((&*change.key.name, change.target_object()?))).collect();
+        Self { env, live: facts.live, argocd: from_json(&argocd_facts(facts.live)), now: from_json(&now_facts(facts.now)), namespaces }
+    }
+
+    fn context<'c>(&self) -> Context<'c, 'c> {
+        let mut context = Context::with_env(self.env.clone());
+        // Fails only where a name is taken already, which the tests of the functions would show.
+        let _ = functions::add(&mut context);
+        context.add_variable_from_value("argocd", self.argocd.clone());
+        context.add_variable_from_value("now", self.now.clone());
+        context
     }
 }
 
 impl<'a> Variables<'a> {
     /// For an Application.
-    pub(in crate::rules) fn new(shared: &'a Shared, plan: &SyncPlan) -> Self {
-        let application = &plan.application;
-        let destination = &application.spec.destination;
-        let held = plan.changes.iter().filter(|change| !change.reached && change.action != Action::None);
-        let waiting: Vec<Json> = held.map(|change| json!({"action": change.action.as_str(), "named": change.key.named()})).collect();
-        let app = json!({
-            "name": &*application.id.name,
-            "namespace": &*application.id.namespace,
-            "project": application.spec.project,
-            "destination": {"server": &*plan.server, "name": destination.name, "namespace": destination.namespace},
-            "options": application.spec.sync_policy.sync_options.0,
-            "mode": plan.sync.mode.as_str(),
-            "automated": application.automated().is_some(),
-            "prune": plan.sync.prune,
-            "selfHeal": plan.sync.self_heal,
-            "starts": plan.sync.starts,
-            "waiting": waiting,
-        });
-        Self { shared, app: from_json(&app) }
+    pub(in crate::rules) fn new(shared: &'a Shared<'a>, plan: &'a SyncPlan) -> Self {
+        Self { shared, plan, app: from_json(&app_facts(plan)) }
     }
 
     /// A context for one change.
     pub(in crate::rules) fn context<'c>(&self, change: &Change) -> Context<'c, 'c> {
-        let mut context = Context::with_env(self.shared.env.clone());
-        // Fails only where a name is taken already, which the tests of the functions would show.
-        let _ = functions::add(&mut context);
-        let object = |object: Option<&Json>| object.map_or(Value::Null, from_json);
-        context.add_variable_from_value("object", object(change.target_object()));
-        context.add_variable_from_value("oldObject", object(change.live_object()));
-        context.add_variable_from_value("baseObject", object(change.base.as_ref().map(|base| &*base.object)));
-        context.add_variable_from_value("change", from_json(&facts(change)));
-        context.add_variable_from_value("app", self.app.clone());
-        context.add_variable_from_value("argocd", self.shared.argocd.clone());
+        let mut context = self.shared.context();
+        let base = change.base.as_ref().map(|base| &*base.object);
+        self.objects(&mut context, [change.target_object(), change.live_object(), base, self.namespace_of(change)]);
+        context.add_variable_from_value("change", from_json(&change_facts(change)));
         context
+    }
+
+    /// A context for the Application as a whole.
+    pub(in crate::rules) fn context_of_application<'c>(&self, entry: Option<&Entry>) -> Context<'c, 'c> {
+        let mut context = self.shared.context();
+        let live = entry.and_then(|entry| entry.live.as_ref()).map(|(_, live)| live.object());
+        let base = entry.and_then(|entry| entry.base.as_ref()).map(|base| &*base.manifest.object);
+        self.objects(&mut context, [Some(&*self.plan.application.object), live, base, None]);
+        context
+    }
+
+    fn objects(&self, context: &mut Context<'_, '_>, objects: [Option<&Json>; 4]) {
+        for (name, object) in ["object", "oldObject", "baseObject", "namespaceObject"].into_iter().zip(objects) {
+            context.add_variable_from_value(name, object.map_or(Value::Null, from_json));
+        }
+        context.add_variable_from_value("app", self.app.clone());
+    }
+
+    /// The Namespace that an object is in: live, or else as Git has it.
+    fn namespace_of(&self, change: &Change) -> Option<&Json> {
+        let key = ResourceKey::new("", "Namespace", "", &change.key.namespace);
+        let live = self.shared.live.get(server_of(self.plan, change), &key).map(|live| live.object());
+        live.or_else(|| self.shared.namespaces.get(&*change.key.namespace).copied())
     }
 }
 
-fn facts(change: &Change) -> Json {
+/// What is known of the installation.
+pub(super) fn argocd_facts(live: &LiveState) -> Json {
+    let settings = live.settings();
+    let version = settings.version();
+    let tracking = match settings.tracking.method {
+        TrackingMethod::Annotation | TrackingMethod::Unknown => "annotation",
+        TrackingMethod::AnnotationAndLabel => "annotation+label",
+        TrackingMethod::Label => "label",
+    };
+    let progressive = live.parameter("applicationsetcontroller.enable.progressive.syncs", "applicationSetProgressiveSyncs");
+    json!({
+        "version": {"major": version.major, "minor": version.minor, "text": version.to_string()},
+        "namespace": settings.namespace,
+        "tracking": tracking,
+        "progressiveSyncs": progressive == Some("true"),
+    })
+}
+
+/// What is known of the time of the merge.
+pub(super) fn now_facts(now: i64) -> Json {
+    let time = jiff::Timestamp::from_second(now).unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_zoned(jiff::tz::TimeZone::UTC);
+    json!({
+        "date": time.date().to_string(),
+        "weekday": time.strftime("%A").to_string(),
+        "hour": time.hour(),
+        "minute": time.minute(),
+    })
+}
+
+/// What is known of an Application.
+pub(super) fn app_facts(plan: &SyncPlan) -> Json {
+    let application = &plan.application;
+    let destination = &application.spec.destination;
+    let held = plan.changes.iter().filter(|change| !change.reached && change.action != Action::None);
+    let waiting: Vec<Json> = held.map(|change| json!({"action": change.action.as_str(), "named": change.key.named()})).collect();
+    let map = |pointer: &str| application.object.pointer(pointer).filter(|map| map.is_object()).cloned().unwrap_or_else(|| json!({}));
+    json!({
+        "name": &*application.id.name,
+        "namespace": &*application.id.namespace,
+        "project": application.spec.project,
+        "labels": map("/metadata/labels"),
+        "annotations": map("/metadata/annotations"),
+        "path": plan.origin.as_ref().map(|origin| &*origin.path).unwrap_or_default(),
+        "folders": application.spec.sources().iter().map(|source| source.path.as_str()).collect::<Vec<_>>(),
+        "change": plan.change.as_str(),
+        "destination": {"server": &*plan.server, "name": destination.name, "namespace": destination.namespace},
+        "options": application.spec.sync_policy.sync_options.0,
+        "mode": plan.sync.mode.as_str(),
+        "automated": application.automated().is_some(),
+        "prune": plan.sync.prune,
+        "selfHeal": plan.sync.self_heal,
+        "starts": plan.sync.starts,
+        "waiting": waiting,
+    })
+}
+
+/// What is known of a change.
+pub(super) fn change_facts(change: &Change) -> Json {
     let (refused, cause): (&[String], &str) = match &change.reason {
         Reason::Fails { fields, cause, .. } => (fields, cause.as_str()),
         _ => (&[], ""),

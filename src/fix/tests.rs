@@ -1,0 +1,171 @@
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::*;
+use crate::finding::Operation;
+use crate::manifest::{Origin, RenderedFrom, Renderer, Side};
+
+const OPTIONS: &str = "/metadata/annotations/argocd.argoproj.io~1sync-options";
+
+fn step(text: &str, document: usize, pointer: &str, operation: Operation) -> Step {
+    let found = read_stream(text, &Limits::default()).documents.into_iter().nth(document).unwrap();
+    let origin =
+        Origin { path: "a.yaml".into(), side: Side::Head, document: found.range, line: found.line, within: String::new(), rendered: None };
+    Step { origin, pointer: pointer.to_owned(), operation }
+}
+
+/// The text after one edit of its first document.
+fn edited(text: &str, pointer: &str, operation: Operation) -> Result<String, Refusal> {
+    let mut edited = Edited::new("a.yaml", text.to_owned())?;
+    edited.apply([&step(text, 0, pointer, operation)])?;
+    Ok(edited.text)
+}
+
+fn set(text: &str) -> Operation {
+    Operation::Set(text.to_owned())
+}
+
+#[test]
+fn a_value_is_replaced_and_everything_else_stays() {
+    let text =
+        "# top\nkind: A\nmetadata:\n    annotations:\n        argocd.argoproj.io/sync-options: 'Prune=False' # why\n        other: x\n";
+    assert_eq!(edited(text, OPTIONS, set("Prune=false,Delete=false")).unwrap(), text.replace("'Prune=False'", "Prune=false,Delete=false"));
+    let flow = "{kind: A, metadata: {annotations: {argocd.argoproj.io/sync-options: Validate=false}}}\n";
+    assert_eq!(edited(flow, OPTIONS, set("a,b")).unwrap(), flow.replace("Validate=false", "\"a,b\""));
+}
+
+#[test]
+fn a_field_that_is_missing_is_put_in_with_what_leads_to_it() {
+    let text = "kind: A\nmetadata:\n  # the name\n  name: x # yes\nspec: {}\n";
+    let wanted =
+        "kind: A\nmetadata:\n  # the name\n  annotations:\n    argocd.argoproj.io/sync-options: Prune=false\n  name: x # yes\nspec: {}\n";
+    assert_eq!(edited(text, OPTIONS, set("Prune=false")).unwrap(), wanted);
+    let with = "kind: A\nmetadata:\n  name: x\n  annotations:\n    b: c\n";
+    assert_eq!(
+        edited(with, OPTIONS, set("Prune=false")).unwrap(),
+        "kind: A\nmetadata:\n  name: x\n  annotations:\n    argocd.argoproj.io/sync-options: Prune=false\n    b: c\n"
+    );
+    let empty = "kind: A\nmetadata:\n  annotations:\n  name: x\n";
+    assert_eq!(
+        edited(empty, OPTIONS, set("Prune=false")).unwrap(),
+        "kind: A\nmetadata:\n  annotations:\n    argocd.argoproj.io/sync-options: Prune=false\n  name: x\n"
+    );
+    let flow = "kind: A\nmetadata: {name: x}\n";
+    assert_eq!(
+        edited(flow, OPTIONS, set("Prune=false")).unwrap(),
+        "kind: A\nmetadata: {\"annotations\": {\"argocd.argoproj.io/sync-options\": \"Prune=false\"}, name: x}\n"
+    );
+    let json = "{\n  \"kind\": \"A\",\n  \"metadata\": {}\n}\n";
+    let after = edited(json, OPTIONS, set("Prune=false")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&after).unwrap().pointer(OPTIONS).unwrap(), "Prune=false");
+}
+
+#[test]
+fn a_field_is_taken_out_with_its_line() {
+    let text = "kind: A\nspec:\n  # how many\n  replicas: 3 # fixed\n  template: {}\n";
+    assert_eq!(edited(text, "/spec/replicas", Operation::Remove).unwrap(), "kind: A\nspec:\n  # how many\n  template: {}\n");
+    assert_eq!(edited("kind: A\nspec: {replicas: 3, x: 1}\n", "/spec/replicas", Operation::Remove).unwrap(), "kind: A\nspec: {x: 1}\n");
+    assert_eq!(edited("kind: A\nspec: {x: 1, replicas: 3}\n", "/spec/replicas", Operation::Remove).unwrap(), "kind: A\nspec: {x: 1}\n");
+    assert_eq!(edited("kind: A\nspec:\n  replicas: 3", "/spec/replicas", Operation::Remove).unwrap(), "kind: A\n");
+}
+
+#[test]
+fn a_list_gets_an_item_that_it_does_not_have() {
+    let option = || Operation::Add(json!("RespectIgnoreDifferences=true"));
+    let pointer = "/spec/syncPolicy/syncOptions";
+    let text = "kind: A\nspec:\n  syncPolicy:\n    syncOptions:\n      # first\n      - CreateNamespace=true\n    automated: {}\n";
+    assert_eq!(
+        edited(text, pointer, option()).unwrap(),
+        text.replace("      - Create", "      - RespectIgnoreDifferences=true\n      - Create")
+    );
+    let beside = "kind: A\nspec:\n  syncPolicy:\n    syncOptions:\n    - CreateNamespace=true\n";
+    assert_eq!(edited(beside, pointer, option()).unwrap(), beside.replace("    - C", "    - RespectIgnoreDifferences=true\n    - C"));
+    assert_eq!(
+        edited("kind: A\nspec: {syncPolicy: {syncOptions: []}}\n", pointer, option()).unwrap(),
+        "kind: A\nspec: {syncPolicy: {syncOptions: [\"RespectIgnoreDifferences=true\"]}}\n"
+    );
+    let none = "kind: A\nspec:\n  project: default\n";
+    assert_eq!(
+        edited(none, pointer, option()).unwrap(),
+        "kind: A\nspec:\n  syncPolicy:\n    syncOptions:\n      - RespectIgnoreDifferences=true\n  project: default\n"
+    );
+    let there = "kind: A\nspec: {syncPolicy: {syncOptions: [RespectIgnoreDifferences=true]}}\n";
+    assert_eq!(edited(there, pointer, option()).unwrap(), there);
+    let finalizer = Operation::Add(json!("resources-finalizer.argocd.argoproj.io"));
+    assert_eq!(
+        edited("kind: A\nmetadata:\n  name: x\n", "/metadata/finalizers", finalizer).unwrap(),
+        "kind: A\nmetadata:\n  finalizers:\n    - resources-finalizer.argocd.argoproj.io\n  name: x\n"
+    );
+}
+
+#[test]
+fn an_item_that_is_a_map_gets_lines_of_its_own() {
+    let entry = Operation::Add(json!({"group": "apps", "jsonPointers": ["/spec/replicas"], "kind": "Deployment"}));
+    assert_eq!(
+        edited("kind: A\nspec:\n  project: x\n", "/spec/ignoreDifferences", entry).unwrap(),
+        "kind: A\nspec:\n  ignoreDifferences:\n    - group: apps\n      jsonPointers:\n        - /spec/replicas\n      kind: Deployment\n  project: x\n"
+    );
+}
+
+#[test]
+fn what_is_no_text_is_quoted_as_it_is_written() {
+    let text = "kind: A\nmetadata:\n  labels:\n    a: yes\n    b: 0644 # octal\n";
+    assert_eq!(edited(text, "/metadata/labels/a", Operation::Quote).unwrap(), text.replace(": yes", ": \"yes\""));
+    assert_eq!(edited(text, "/metadata/labels/b", Operation::Quote).unwrap(), text.replace("0644", "\"0644\""));
+}
+
+#[test]
+fn a_field_moves_in_two_steps_and_an_empty_map_goes() {
+    let text = "kind: A\nmetadata:\n  name: x\nspec:\n  template:\n    metadata:\n      annotations:\n        argocd.argoproj.io/sync-options: Prune=false\n      labels: {a: b}\n---\nkind: B\n";
+    let steps = [step(text, 0, &format!("/spec/template{OPTIONS}"), Operation::Remove), step(text, 0, OPTIONS, set("Prune=false"))];
+    let mut edited = Edited::new("a.yaml", text.to_owned()).unwrap();
+    edited.apply(&steps).unwrap();
+    assert_eq!(
+        edited.text(),
+        "kind: A\nmetadata:\n  annotations:\n    argocd.argoproj.io/sync-options: Prune=false\n  name: x\nspec:\n  template:\n    metadata:\n      labels: {a: b}\n---\nkind: B\n"
+    );
+}
+
+#[test]
+fn places_are_found_again_after_other_edits_of_the_file() {
+    let text = "kind: A\nmetadata: {name: a}\n---\nkind: B\nmetadata:\n  name: b\n---\nkind: C\nmetadata:\n  name: c\n";
+    let mut edited = Edited::new("a.yaml", text.to_owned()).unwrap();
+    for document in [1, 0, 2, 1] {
+        edited.apply([&step(text, document, &format!("/metadata/annotations/step{document}"), set("x"))]).unwrap();
+    }
+    let values: Vec<Value> = read_stream(edited.text(), &Limits::default()).documents.into_iter().map(|one| one.value).collect();
+    for (index, value) in values.iter().enumerate() {
+        assert_eq!(value["metadata"]["annotations"], json!({format!("step{index}"): "x"}));
+    }
+}
+
+#[test]
+fn what_would_change_something_else_is_refused_and_changes_nothing() {
+    for (text, pointer, operation) in [
+        ("kind: A\nmetadata: &m {name: x}\nother: *m\n", "/metadata/annotations/a", set("b")),
+        ("kind: A\nmetadata:\n  <<: {annotations: {a: b}}\n", "/metadata/annotations/a", set("c")),
+        ("kind: A\nmetadata:\n  annotations:\n    a: |\n      one\n      two\n", "/metadata/annotations/a", set("c")),
+        ("kind: A\nspec: text\n", "/spec/x", set("c")),
+        ("kind: A\nspec: {}\n", "/spec/replicas", Operation::Remove),
+    ] {
+        assert!(edited(text, pointer, operation).is_err(), "{text}");
+    }
+    let text = "kind: A\nspec: {}\n";
+    let mut edited = Edited::new("a.yaml", text.to_owned()).unwrap();
+    let steps = [step(text, 0, "/metadata/annotations/a", set("b")), step(text, 0, "/spec/replicas", Operation::Remove)];
+    assert!(edited.apply(&steps).is_err());
+    assert_eq!(edited.text(), text, "all steps or none");
+}
+
+#[test]
+fn templates_patched_objects_and_generated_files_are_not_edited() {
+    let text = "kind: A\nmetadata: {name: x}\n";
+    for (renderer, others) in [(Renderer::Helm, 0), (Renderer::Jsonnet, 0), (Renderer::Plugin, 0), (Renderer::Kustomize, 1)] {
+        let mut step = step(text, 0, OPTIONS, set("Prune=false"));
+        step.origin.rendered = Some(Arc::new(RenderedFrom { renderer, others: vec![step.origin.clone(); others] }));
+        let refused = Edited::new("a.yaml", text.to_owned()).unwrap().apply([&step]).unwrap_err().to_string();
+        assert!(refused.starts_with("a.yaml:1 is not edited: "), "{refused}");
+    }
+    assert!(Edited::new("a.yaml", format!("# Code generated by x. DO NOT EDIT.\n{text}")).is_err());
+}

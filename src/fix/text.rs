@@ -1,0 +1,243 @@
+//! Where an edit stands in the text, and what is written there.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::value::{topmost, written};
+use crate::finding::Operation;
+use crate::manifest::Pointer;
+use crate::manifest::span::{FieldSpan, locate};
+
+/// Bytes that are replaced.
+pub(super) struct Edit {
+    pub(super) range: Range<usize>,
+    pub(super) replacement: String,
+}
+
+/// The edit of a text; whether it does what is meant, is for the reader to see.
+pub(super) fn edit(
+    text: &str,
+    document: &Range<usize>,
+    pointer: &Pointer,
+    operation: &Operation,
+    whole: &Value,
+) -> Result<Edit, &'static str> {
+    let place = Place { text, document };
+    match operation {
+        Operation::Set(wanted) => match place.find(pointer) {
+            Some(found) if !found.value.is_empty() => {
+                let old = text.get(found.value.clone()).unwrap_or_default();
+                if old.trim_end().contains('\n') {
+                    return Err("the value goes over several lines");
+                }
+                let end = found.value.start + old.trim_end().len();
+                Ok(Edit { range: found.value.start..end, replacement: scalar(wanted, place.is_flow(found.value.start)) })
+            }
+            _ => place.insert(pointer, &Value::String(wanted.clone())),
+        },
+        Operation::Quote => {
+            let raw = written(text, document, pointer)?;
+            let found = place.find(pointer).ok_or("the field is not written where it is read")?;
+            Ok(Edit { range: found.value.start..found.value.start + raw.len(), replacement: quoted(&raw) })
+        }
+        Operation::Remove => {
+            let (pointer, _) = topmost(whole, pointer)?;
+            place.remove(&pointer)
+        }
+        Operation::Add(item) => match place.find(pointer) {
+            Some(found) if !found.value.is_empty() && !matches!(text.get(found.value.clone()), Some("null" | "~")) => {
+                place.add(&found, item)
+            }
+            _ => place.insert(pointer, &Value::Array(vec![item.clone()])),
+        },
+    }
+}
+
+/// A document in a text.
+struct Place<'t> {
+    text: &'t str,
+    document: &'t Range<usize>,
+}
+
+impl Place<'_> {
+    fn find(&self, pointer: &Pointer) -> Option<FieldSpan> {
+        locate(self.text, self.document.clone(), pointer)
+    }
+
+    fn at(&self, range: Range<usize>) -> &str {
+        self.text.get(range).unwrap_or_default()
+    }
+
+    /// Whether a place is inside of braces or brackets; what is on the same line decides.
+    fn is_flow(&self, at: usize) -> bool {
+        let start = self.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1);
+        self.is_json() || self.at(start..at).contains(['{', '['])
+    }
+
+    fn is_json(&self) -> bool {
+        self.at(self.document.clone()).trim_start().starts_with('{')
+    }
+
+    /// How far a place is indented, in characters of its line before it.
+    fn column(&self, at: usize) -> usize {
+        let start = self.text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1);
+        self.at(start..at).chars().count()
+    }
+
+    /// Puts a field in, with the maps that lead to it, at the beginning of the nearest map that is there.
+    fn insert(&self, pointer: &Pointer, value: &Value) -> Result<Edit, &'static str> {
+        let tokens = pointer.tokens();
+        let mut ancestor = pointer.parent().ok_or("the place is not known")?;
+        let found = loop {
+            if let Some(found) = self.find(&ancestor) {
+                break found;
+            }
+            ancestor = ancestor.parent().ok_or("the document is empty")?;
+        };
+        let missing = tokens.get(ancestor.tokens().len()..).unwrap_or_default();
+        let old = self.at(found.value.clone());
+        if old.starts_with('{') {
+            let is_empty = old.trim_start_matches('{').trim_start().starts_with('}');
+            let entry = flow_entry(missing, value);
+            let at = found.value.start + 1;
+            return Ok(Edit { range: at..at, replacement: if is_empty { entry } else { format!("{entry}, ") } });
+        }
+        if old.is_empty() || matches!(old, "null" | "~") {
+            let key = found.key.as_ref().ok_or("the document is empty")?;
+            let indent = self.column(key.start) + 2;
+            let block = block_entry(missing, value, indent);
+            return Ok(Edit { range: found.value, replacement: format!("\n{}{}", " ".repeat(indent), block.trim_end()) });
+        }
+        if old.starts_with(['*', '[', '"', '\'', '|', '>']) || old.starts_with("- ") {
+            return Err("a value stands in the way");
+        }
+        let indent = self.column(found.value.start);
+        let block = block_entry(missing, value, indent);
+        Ok(Edit { range: found.value.start..found.value.start, replacement: format!("{block}{}", " ".repeat(indent)) })
+    }
+
+    /// Puts an item at the beginning of a list.
+    fn add(&self, found: &FieldSpan, item: &Value) -> Result<Edit, &'static str> {
+        let old = self.at(found.value.clone());
+        let start = found.value.start;
+        if let Some(rest) = old.strip_prefix('[') {
+            let is_empty = rest.trim_start().starts_with(']');
+            let item = flow(item);
+            return Ok(Edit { range: start + 1..start + 1, replacement: if is_empty { item } else { format!("{item}, ") } });
+        }
+        if !old.starts_with('-') {
+            return Err("it is no list in the text");
+        }
+        let column = self.column(start);
+        Ok(Edit { range: start..start, replacement: format!("- {}\n{}", block_item(item, column), " ".repeat(column)) })
+    }
+
+    /// Takes a field out: its lines, or its part of a line in braces.
+    fn remove(&self, pointer: &Pointer) -> Result<Edit, &'static str> {
+        let found = self.find(pointer).ok_or("the field is not written where it is read")?;
+        let key = found.key.ok_or("it is no field of a map")?;
+        let end = found.value.end.max(key.end);
+        if self.is_flow(key.start) {
+            let after = self.text.get(end..).unwrap_or_default();
+            let spaces = after.len() - after.trim_start_matches([' ', '\t']).len();
+            if after[spaces..].starts_with(',') {
+                let rest = &after[spaces + 1..];
+                let more = rest.len() - rest.trim_start_matches([' ', '\t']).len();
+                return Ok(Edit { range: key.start..end + spaces + 1 + more, replacement: String::new() });
+            }
+            let before = self.text.get(..key.start).unwrap_or_default().trim_end();
+            let start = if before.ends_with(',') { before.len() - 1 } else { key.start };
+            return Ok(Edit { range: start..end, replacement: String::new() });
+        }
+        let line = self.text.get(..key.start).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1);
+        if !self.at(line..key.start).trim().is_empty() {
+            return Err("something else stands on its line");
+        }
+        // A value of several lines ends behind its last one.
+        let ended = end > 0 && self.at(end - 1..end) == "\n";
+        let next = if ended {
+            end
+        } else {
+            self.text.get(end..).and_then(|rest| rest.find('\n')).map_or(self.text.len(), |newline| end + newline + 1)
+        };
+        Ok(Edit { range: line..next, replacement: String::new() })
+    }
+}
+
+/// Fields one inside of the other, as lines from this indentation on; the first one has its place already.
+fn block_entry(tokens: &[String], value: &Value, indent: usize) -> String {
+    let mut text = String::new();
+    for (depth, token) in tokens.iter().enumerate() {
+        if depth > 0 {
+            text.push_str(&" ".repeat(indent + 2 * depth));
+        }
+        text.push_str(&scalar(token, false));
+        text.push(':');
+        text.push(if depth + 1 < tokens.len() || value.is_array() { '\n' } else { ' ' });
+    }
+    match value {
+        Value::Array(items) => {
+            let column = indent + 2 * tokens.len();
+            for item in items {
+                text.push_str(&format!("{}- {}\n", " ".repeat(column), block_item(item, column)));
+            }
+        }
+        Value::String(value) => text.push_str(&(scalar(value, false) + "\n")),
+        other => text.push_str(&format!("{other}\n")),
+    }
+    text
+}
+
+/// An item of a list whose dashes stand in this column.
+fn block_item(item: &Value, column: usize) -> String {
+    let Value::Object(map) = item else {
+        return item.as_str().map_or_else(|| flow(item), |text| scalar(text, false));
+    };
+    let fields: Vec<String> = map
+        .iter()
+        .map(|(name, value)| match value {
+            Value::Array(items) => {
+                let lead = format!("\n{}- ", " ".repeat(column + 4));
+                let items: String = items.iter().map(|item| format!("{lead}{}", block_item(item, column + 4))).collect();
+                format!("{}:{items}", scalar(name, false))
+            }
+            Value::String(text) => format!("{}: {}", scalar(name, false), scalar(text, false)),
+            other => format!("{}: {}", scalar(name, false), flow(other)),
+        })
+        .collect();
+    fields.join(&format!("\n{}", " ".repeat(column + 2)))
+}
+
+fn flow_entry(tokens: &[String], value: &Value) -> String {
+    match tokens.split_first() {
+        Some((last, [])) => format!("{}: {}", quoted(last), flow(value)),
+        Some((first, rest)) => format!("{}: {{{}}}", quoted(first), flow_entry(rest, value)),
+        None => String::new(),
+    }
+}
+
+/// A value in braces and brackets, valid as YAML and as JSON alike.
+fn flow(value: &Value) -> String {
+    match value {
+        Value::Array(items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        Value::Object(map) => {
+            let entries: Vec<String> = map.iter().map(|(name, value)| format!("{}: {}", quoted(name), flow(value))).collect();
+            format!("{{{}}}", entries.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A text as YAML: plain where every reader takes it for a text.
+fn scalar(text: &str, in_flow: bool) -> String {
+    let plain = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_./=-".contains(&byte) || (byte == b',' && !in_flow))
+        && !["y", "n", "yes", "no", "on", "off", "true", "false", "null"].contains(&text.to_lowercase().as_str());
+    if plain && !in_flow { text.to_owned() } else { quoted(text) }
+}
+
+/// A text in double quotes.
+fn quoted(text: &str) -> String {
+    Value::String(text.to_owned()).to_string()
+}

@@ -1,0 +1,212 @@
+//! The safe edits of findings: what in which file does away with them.
+//!
+//! Takes findings with the facts; gives those that an edit settles a [`Fix`]. An edit is safe where it does what the finding's help says, and
+//! nothing is decided by it that only a person can decide.
+
+use serde_json::{Value, json};
+
+use super::facts::{View, misspelled};
+use super::field_owned_by_other;
+use crate::argocd::AppId;
+use crate::argocd::names::SYNC_OPTIONS;
+use crate::finding::{Finding, Fix, Operation, Step};
+use crate::manifest::{Origin, Side, annotation};
+use crate::plan::{Change, SyncPlan};
+
+const OPTIONS: &str = "/metadata/annotations/argocd.argoproj.io~1sync-options";
+const REPLICAS: &str = "/spec/replicas";
+/// What the last client-side apply wrote.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Gives findings their edits.
+pub(super) fn attach(findings: &mut [Finding], view: &View<'_>) {
+    for finding in findings {
+        finding.fix = steps(finding, view).filter(|steps| !steps.is_empty()).map(|steps| Fix { steps });
+        finding.fixable = finding.fix.as_ref().is_some_and(Fix::is_possible);
+    }
+}
+
+fn steps(finding: &Finding, view: &View<'_>) -> Option<Vec<Step>> {
+    if &*finding.rule == "non-string-metadata" {
+        let place = finding.places.iter().find(|place| place.pointer.starts_with("/metadata/"))?;
+        return Some(vec![step(&place.origin, &place.pointer, Operation::Quote)]);
+    }
+    let (plan, change) = subject(finding, view)?;
+    match &*finding.rule {
+        "pvc-unprotected" => {
+            let target = change.target.as_ref()?;
+            Some(vec![step(&target.origin, OPTIONS, Operation::Set(protected(&target.object)?))])
+        }
+        "protection-misspelled" => {
+            let target = change.target.as_ref()?;
+            target.object.pointer(OPTIONS)?;
+            Some(vec![step(&target.origin, OPTIONS, Operation::Set(corrected(&target.object)?))])
+        }
+        "protection-misplaced" => {
+            let target = change.target.as_ref()?;
+            let place = finding.places.iter().find(|place| place.origin.side == Side::Head && place.pointer.ends_with(OPTIONS))?;
+            let value = target.object.pointer(&place.pointer)?.as_str()?;
+            let value = match annotation(&target.object, SYNC_OPTIONS) {
+                Some(own) if !own.trim().is_empty() => format!("{own},{value}"),
+                _ => value.to_owned(),
+            };
+            Some(vec![step(&target.origin, &place.pointer, Operation::Remove), step(&target.origin, OPTIONS, Operation::Set(value))])
+        }
+        "replicas-owned-by-autoscaler" => {
+            let target = change.target.as_ref()?;
+            if view.ignores(plan, &target.object, REPLICAS) {
+                return respect(plan, view);
+            }
+            if drops_when_removed(change) {
+                return ignore(plan, change, &[REPLICAS.to_owned()], view);
+            }
+            Some(vec![step(&target.origin, REPLICAS, Operation::Remove)])
+        }
+        "ignored-field-reset-on-sync" => respect(plan, view),
+        "field-owned-by-other" => {
+            let paths: Vec<String> = field_owned_by_other::fought_over(change).map(|field| field.path.clone()).collect();
+            ignore(plan, change, &paths, view)
+        }
+        _ => None,
+    }
+}
+
+fn step(origin: &Origin, pointer: &str, operation: Operation) -> Step {
+    Step { origin: origin.clone(), pointer: pointer.to_owned(), operation }
+}
+
+/// The plan and the change that a finding is about.
+fn subject<'a>(finding: &Finding, view: &View<'a>) -> Option<(&'a SyncPlan, &'a Change)> {
+    let key = finding.resource.as_ref()?;
+    let (namespace, name) = finding.application.as_deref()?.split_once('/')?;
+    let id = AppId::new(namespace, name);
+    view.changes_of(key).iter().find(|(plan, _)| plan.application.id == id).copied()
+}
+
+/// The sync options of an object with what protects it; `None` where it says the contrary.
+fn protected(object: &Value) -> Option<String> {
+    let mut entries: Vec<&str> =
+        annotation(object, SYNC_OPTIONS).unwrap_or_default().split(',').map(str::trim).filter(|one| !one.is_empty()).collect();
+    for (key, wanted) in [("Prune=", "Prune=false"), ("Delete=", "Delete=false")] {
+        match entries.iter().find_map(|entry| entry.strip_prefix(key)) {
+            None => entries.push(wanted),
+            Some("false" | "confirm") => {}
+            Some(_) => return None,
+        }
+    }
+    Some(entries.join(","))
+}
+
+/// The sync options of an object with the words that were meant.
+fn corrected(object: &Value) -> Option<String> {
+    let text = annotation(object, SYNC_OPTIONS)?;
+    let wrong = misspelled(object);
+    if wrong.is_empty() {
+        return None;
+    }
+    let entries = text.split([',', ';', '\n', '|']).map(str::trim).filter(|entry| !entry.is_empty());
+    let mended = entries.map(|entry| wrong.iter().find(|one| one.written == entry).map_or(entry, |one| one.meant));
+    Some(mended.collect::<Vec<_>>().join(","))
+}
+
+/// Whether the number falls to one when Git stops naming it: a client-side apply takes out what the last one wrote.
+fn drops_when_removed(change: &Change) -> bool {
+    let Some(live) = change.live_object() else { return false };
+    let last = annotation(live, LAST_APPLIED).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    // Without a last apply that can be read, nobody knows who wrote the number.
+    last.is_none_or(|last| last.pointer(REPLICAS).is_some())
+}
+
+/// The file of an Application that can be edited: one that a set generates stands in a template.
+fn file_of<'a>(plan: &'a SyncPlan, view: &View<'_>) -> Option<&'a Origin> {
+    let is_generated = view.entry(&plan.application.id).is_some_and(|entry| entry.generated().is_some());
+    plan.origin.as_ref().filter(|origin| origin.side == Side::Head && !is_generated)
+}
+
+/// Ignored fields are kept by the sync as well.
+fn respect(plan: &SyncPlan, view: &View<'_>) -> Option<Vec<Step>> {
+    let option = Operation::Add(json!("RespectIgnoreDifferences=true"));
+    Some(vec![step(file_of(plan, view)?, "/spec/syncPolicy/syncOptions", option)])
+}
+
+/// Fields of an object are ignored by comparison and sync.
+fn ignore(plan: &SyncPlan, change: &Change, paths: &[String], view: &View<'_>) -> Option<Vec<Step>> {
+    if paths.is_empty() {
+        return None;
+    }
+    let key = &change.key;
+    let mut entry = json!({"kind": &*key.kind, "name": &*key.name, "jsonPointers": paths});
+    for (name, value) in [("group", &key.group), ("namespace", &key.namespace)] {
+        if !value.is_empty() {
+            entry[name] = json!(&**value);
+        }
+    }
+    let mut steps = vec![step(file_of(plan, view)?, "/spec/ignoreDifferences", Operation::Add(entry))];
+    steps.extend(respect(plan, view)?);
+    Some(steps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+    use crate::plan::{Action, Reason};
+    use crate::rules::RuleSet;
+
+    fn with_options(text: &str) -> Value {
+        json!({"metadata": {"annotations": {SYNC_OPTIONS: text}}})
+    }
+
+    #[test]
+    fn options_are_merged_and_a_contrary_one_is_left_to_a_person() {
+        assert_eq!(protected(&json!({})).as_deref(), Some("Prune=false,Delete=false"));
+        assert_eq!(protected(&with_options("Validate=false, Prune=confirm")).as_deref(), Some("Validate=false,Prune=confirm,Delete=false"));
+        assert_eq!(protected(&with_options("Prune=true")), None);
+        assert_eq!(corrected(&with_options("Validate=false; prune=False")).as_deref(), Some("Validate=false,Prune=false"));
+        assert_eq!(corrected(&with_options("Prune=false")), None);
+    }
+
+    fn deployment(last_applied: Option<&str>) -> Value {
+        let annotations = last_applied.map_or_else(|| json!({}), |text| json!({LAST_APPLIED: text}));
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 2},
+            "metadata": {"name": "api", "namespace": "shop", "annotations": annotations}})
+    }
+
+    #[test]
+    fn replicas_are_taken_out_only_where_that_does_not_scale_down() {
+        let git = deployment(None);
+        let steps = |last: Option<&str>| {
+            let change = changed(git.clone(), git.clone(), deployment(last), Action::Update, Reason::Differs { fields: 1 });
+            let run = Run { plans: vec![plan("a", vec![change])], ..Run::default() };
+            let facts = run.facts();
+            let view = View::new(facts);
+            let mut finding = finding("replicas-owned-by-autoscaler", "api");
+            finding.application = Some("argocd/a".to_owned());
+            finding.resource = Some(run.plans[0].changes[0].key.clone());
+            attach(std::slice::from_mut(&mut finding), &view);
+            finding.fix.unwrap().steps.into_iter().map(|step| (step.origin.path.to_string(), step.pointer)).collect::<Vec<_>>()
+        };
+        let application = |pointer: &str| ("argocd/a.yaml".to_owned(), pointer.to_owned());
+        let kept = [application("/spec/ignoreDifferences"), application("/spec/syncPolicy/syncOptions")];
+        assert_eq!(steps(None), kept);
+        assert_eq!(steps(Some(r#"{"spec": {"replicas": 2}}"#)), kept);
+        assert_eq!(steps(Some(r#"{"spec": {}}"#)), [("apps/api.yaml".to_owned(), REPLICAS.to_owned())]);
+    }
+
+    #[test]
+    fn the_definitions_say_which_rules_have_edits() {
+        const EDITED: [&str; 7] = [
+            "field-owned-by-other",
+            "ignored-field-reset-on-sync",
+            "non-string-metadata",
+            "protection-misplaced",
+            "protection-misspelled",
+            "pvc-unprotected",
+            "replicas-owned-by-autoscaler",
+        ];
+        let rules = RuleSet::builtin().unwrap();
+        let fixable: Vec<&str> =
+            rules.definitions().filter(|definition| definition.fixable).map(|definition| definition.id.as_str()).collect();
+        assert_eq!(fixable, EDITED);
+    }
+}
