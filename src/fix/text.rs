@@ -107,7 +107,11 @@ impl Place<'_> {
             let key = found.key.as_ref().ok_or("the document is empty")?;
             let indent = self.column(key.start) + 2;
             let block = block_entry(missing, value, indent);
-            return Ok(Edit { range: found.value, replacement: format!("\n{}{}", " ".repeat(indent), block.trim_end()) });
+            // Where nothing is written, the reader may put the value at the next field.
+            let colon =
+                self.text.get(key.end..).and_then(|rest| rest.find(':')).map(|at| key.end + at + 1).ok_or("the place is not known")?;
+            let range = if old.is_empty() { colon..colon } else { found.value };
+            return Ok(Edit { range, replacement: format!("\n{}{}", " ".repeat(indent), block.trim_end()) });
         }
         if old.starts_with(['*', '[', '"', '\'', '|', '>']) || old.starts_with("- ") {
             return Err("a value stands in the way");

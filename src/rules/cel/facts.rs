@@ -74,6 +74,11 @@ pub(in crate::rules) const FACTS: &[(&str, Kind, &str)] = &[
     ("change.named", Kind::Text, "Kind, namespace and name as messages name the object"),
     ("change.refusedFields", Kind::List, "JSON pointers of fields that the API server refuses to change"),
     (
+        "change.refused",
+        Kind::Text,
+        "Of what kind the refusal is, for example `immutable`, `schema` or `missing`; empty where nothing is refused",
+    ),
+    (
         "change.cascade",
         Kind::List,
         "What is deleted along with it: maps with `kind`, `namespace`, `name`, `named`, `because` and `application`",
