@@ -47,9 +47,12 @@ fn presync(repository: &Path) -> Command {
 
 fn check(repository: &TempDir, more: &[&str]) -> std::process::Output {
     let live: PathBuf = root().join("fixtures/scenarios").join(SCENARIO).join("live");
+    let usual = [("--base", "main"), ("--head", "change"), ("--format", "json")];
+    let usual = usual.iter().filter(|(option, _)| !more.contains(option)).flat_map(|(option, value)| [*option, *value]);
     presync(repository.path())
-        .args(["check", "--base", "main", "--head", "change", "--format", "json", "--no-cache", "--repo-url", support::REPOSITORY_URL])
-        .args(["--now", "2026-11-30T12:00:00Z", "--snapshot"])
+        .arg("check")
+        .args(usual)
+        .args(["--no-cache", "--repo-url", support::REPOSITORY_URL, "--now", "2026-11-30T12:00:00Z", "--snapshot"])
         .arg(live)
         .args(more)
         .output()
@@ -301,6 +304,12 @@ fn safe_edits_are_shown_and_carried_out() {
 #[test]
 fn findings_say_whether_they_can_be_fixed() {
     let found: Value = serde_json::from_slice(&check_worktree(&with_claims(), &["--format", "json"]).stdout).unwrap();
-    let claims: Vec<&Value> = found["findings"].as_array().unwrap().iter().filter(|finding| finding["rule"] == "pvc-unprotected").collect();
-    assert!(!claims.is_empty() && claims.iter().all(|finding| finding["fixable"] == true), "{found}");
+    let fixable = |rule: &str, name: &str| {
+        let finding =
+            found["findings"].as_array().unwrap().iter().find(|finding| finding["rule"] == rule && finding["resource"]["name"] == name);
+        finding.map(|finding| finding["fixable"] == true)
+    };
+    assert_eq!(fixable("pvc-unprotected", "one"), Some(true), "{found}");
+    // The misspelled option has an edit of its own.
+    assert_eq!((fixable("protection-misspelled", "two"), fixable("pvc-unprotected", "two")), (Some(true), Some(false)), "{found}");
 }
