@@ -70,7 +70,10 @@ fn claim(report: &Value) -> Option<&Value> {
     report["findings"].as_array().unwrap().iter().find(|finding| finding["rule"] == "prune-persistent-data")
 }
 
-fn both<'t>(text: &'t str) -> ([(&'t str, &'t str); 1], [(&'t str, &'t str); 1]) {
+/// A file of both sides.
+type Files<'t> = [(&'t str, &'t str); 1];
+
+fn both(text: &str) -> (Files<'_>, Files<'_>) {
     ([(".presync.yaml", text)], [(".presync.yaml", text)])
 }
 

@@ -32,10 +32,10 @@ pub(super) fn locate(outcome: &mut Outcome, revisions: &Revisions, counts_of_thi
             Some(location(place, &text_of(&place.origin, &mut texts, revisions)?))
         });
         finding.locations.extend(found);
-        if finding.suppressed.is_none() {
-            if let Some((suppression, of_this_change)) = commented(finding, &texts, revisions) {
-                settle(finding, suppression, of_this_change, counts_of_this_change);
-            }
+        if finding.suppressed.is_none()
+            && let Some((suppression, of_this_change)) = commented(finding, &texts, revisions)
+        {
+            settle(finding, suppression, of_this_change, counts_of_this_change);
         }
     }
     outcome.texts = texts.into_iter().map(|(file, text)| (file, mask::mask(&text).into())).collect();

@@ -48,7 +48,7 @@ pub(super) fn topmost(whole: &Value, pointer: &Pointer) -> Result<(Pointer, bool
     pointer.get(whole).ok_or("the field is not there")?;
     let mut topmost = pointer.clone();
     while let Some(parent) = topmost.parent().filter(|parent| !parent.is_root()) {
-        if !parent.get(whole).and_then(Value::as_object).is_some_and(|map| map.len() == 1) {
+        if parent.get(whole).and_then(Value::as_object).is_none_or(|map| map.len() != 1) {
             break;
         }
         topmost = parent;

@@ -137,7 +137,8 @@ fn an_object_knows_its_namespace_and_the_time_of_the_merge() {
     let map = added(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "shop"}}));
     let on = |day: &str| {
         let now = format!("{day}T12:00:00Z").parse::<jiff::Timestamp>().unwrap().as_second();
-        let run = Run { plans: vec![plan("a", vec![map.clone()])], live: snapshot(&[namespace.clone()]), now, ..Run::default() };
+        let run =
+            Run { plans: vec![plan("a", vec![map.clone()])], live: snapshot(std::slice::from_ref(&namespace)), now, ..Run::default() };
         judge(&run.facts(), &rules).unwrap().findings.len()
     };
     assert_eq!((on("2026-12-04"), on("2026-12-03")), (1, 0));
