@@ -100,12 +100,12 @@ pub fn spec_problem(object: &Value) -> Option<SpecProblem> {
 /// The first place of a pattern where another type stands.
 fn wrong_type(object: &Value, pattern: &str, kind: Kind) -> Option<SpecProblem> {
     let Some((list, rest)) = pattern.split_once("/*") else { return wrong_at(object, pattern, kind) };
-    let length = object.pointer(list)?.as_array()?.len();
+    let length = lookup(object, list)?.as_array()?.len();
     (0..length).find_map(|index| wrong_at(object, &format!("{list}/{index}{rest}"), kind))
 }
 
 fn wrong_at(object: &Value, pointer: &str, kind: Kind) -> Option<SpecProblem> {
-    let value = object.pointer(pointer).filter(|value| !value.is_null())?;
+    let value = lookup(object, pointer).filter(|value| !value.is_null())?;
     let (fits, wanted) = match kind {
         Map => (value.is_object(), "a map"),
         List => (value.is_array(), "a list"),
@@ -114,6 +114,15 @@ fn wrong_at(object: &Value, pointer: &str, kind: Kind) -> Option<SpecProblem> {
     };
     let message = || format!("{} is {}, not {wanted}", dotted(pointer), type_of(value));
     (!fits).then(|| SpecProblem { pointer: pointer.to_owned(), message: message() })
+}
+
+/// What a pointer without escapes leads to. Each Application is asked for all of them, so nothing is copied on the way.
+fn lookup<'o>(object: &'o Value, pointer: &str) -> Option<&'o Value> {
+    pointer.split('/').skip(1).try_fold(object, |value, token| match value {
+        Value::Object(fields) => fields.get(token),
+        Value::Array(items) => items.get(token.parse::<usize>().ok()?),
+        _ => None,
+    })
 }
 
 fn dotted(pointer: &str) -> String {
