@@ -21,7 +21,7 @@ mod sets;
 mod sources;
 mod stand_in;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::config::ConfigError;
@@ -133,11 +133,8 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     outcome.notes.extend(planning::shipped_along(&planned.plans));
     outcome.notes.extend(judging::left_out(judged.left_out));
     // Both sides may have the same to say.
-    for note in discovered.notes {
-        if !outcome.notes.contains(&note) {
-            outcome.notes.push(note);
-        }
-    }
+    let mut said: HashSet<String> = outcome.notes.iter().cloned().collect();
+    outcome.notes.extend(discovered.notes.into_iter().filter(|note| said.insert(note.clone())));
     if let Err(error) = sources.workshop.parser.keep() {
         outcome.notes.push(format!("what was read cannot be kept for the next run: {error}"));
     }

@@ -12,13 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use assert_cmd::Command;
+use support::write;
 use tempfile::TempDir;
-
-fn write(root: &Path, path: &str, text: &str) {
-    let path = root.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
 
 fn object(kind: &str, name: &str, mode: &str) -> String {
     format!("{{ apiVersion: 'v1', kind: '{kind}', metadata: {{ name: '{name}' }}, data: {{ mode: '{mode}' }} }}\n")
@@ -29,17 +24,7 @@ fn repository() -> TempDir {
     let (base, head) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for (side, mode) in [(base.path(), "b2xkLXdvcmQ="), (head.path(), "bmV3LXdvcmQ=")] {
         for (name, kind) in [("plain", "ConfigMap"), ("secret", "Secret")] {
-            let application = format!(
-                "apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata: {{name: {name}, namespace: argocd}}
-spec:
-  source: {{repoURL: {}, path: apps/{name}}}
-  destination: {{server: https://kubernetes.default.svc, namespace: shop}}
-  syncPolicy: {{automated: {{}}}}
-",
-                support::REPOSITORY_URL
-            );
+            let application = support::application(name, &format!("apps/{name}"));
             write(side, &format!("bootstrap/{name}.yaml"), &application);
             write(side, &format!("apps/{name}/main.jsonnet"), &object(kind, name, mode));
         }
@@ -165,17 +150,7 @@ fn kustomize_builds_nothing_that_an_earlier_run_has_built() {
         write(side, "bases/web/kustomization.yaml", "resources: [web.yaml]\n");
         for name in ["one", "two", "three"] {
             write(side, &format!("overlays/{name}/kustomization.yaml"), &format!("namePrefix: {name}-\nresources: [../../bases/web]\n"));
-            let application = format!(
-                "apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata: {{name: {name}, namespace: argocd}}
-spec:
-  source: {{repoURL: {}, path: overlays/{name}}}
-  destination: {{server: https://kubernetes.default.svc, namespace: shop}}
-  syncPolicy: {{automated: {{}}}}
-",
-                support::REPOSITORY_URL
-            );
+            let application = support::application(name, &format!("overlays/{name}"));
             write(side, &format!("bootstrap/{name}.yaml"), &application);
         }
     }

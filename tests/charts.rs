@@ -18,13 +18,8 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use server::{Answer, Asked, Server};
 use sha2::{Digest, Sha256};
+use support::write;
 use tempfile::TempDir;
-
-fn write(root: &Path, path: &str, text: &str) {
-    let path = root.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
 
 fn helm(folder: &Path, arguments: &[&str]) {
     let output = Command::new(tools::folder().join("helm")).args(arguments).current_dir(folder).env("HOME", folder).output().unwrap();

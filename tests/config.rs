@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use assert_cmd::Command;
 use serde_json::Value;
+use support::write;
 use tempfile::TempDir;
 
 /// A change that prunes an unprotected claim.
@@ -16,12 +17,6 @@ const SCENARIO: &str = "pvc-removed-unprotected";
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn write(root: &Path, path: &str, text: &str) {
-    let path = root.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
 }
 
 /// The scenario with further files at base, and others at head.

@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
+use support::write;
 use tempfile::TempDir;
 
 fn scenario() -> (TempDir, std::path::PathBuf) {
@@ -133,12 +134,6 @@ fn commits_that_the_snapshot_has_not_seen_are_counted() {
 }
 
 const APPLICATION: &str = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: shop, namespace: argocd}\nspec:\n  project: default\n  source: {repoURL: 'https://git.example.test/platform/fleet.git', targetRevision: HEAD, path: PATH, directory: {recurse: true}}\n  destination: {server: 'https://kubernetes.default.svc', namespace: shop}\n  syncPolicy: {automated: {prune: true}}\n";
-
-fn write(repository: &Path, path: &str, text: &str) {
-    let path = repository.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
 
 /// A repository on whose branch `change` one ConfigMap of the Application is edited, after `prepare` has run on `main`.
 fn edited(source_path: &str, prepare: impl FnOnce(&Path)) -> TempDir {

@@ -4,38 +4,16 @@
 
 mod support;
 
-use std::fs;
-use std::path::Path;
-
 use assert_cmd::Command;
 use serde_json::Value;
-
-fn application(name: &str) -> String {
-    format!(
-        "apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata: {{name: {name}, namespace: argocd}}
-spec:
-  source: {{repoURL: {}, path: apps/{name}}}
-  destination: {{server: https://kubernetes.default.svc, namespace: shop}}
-  syncPolicy: {{automated: {{}}}}
-",
-        support::REPOSITORY_URL
-    )
-}
-
-fn write(root: &Path, path: &str, text: &str) {
-    let path = root.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
+use support::write;
 
 /// The report on a change that adds the jsonnet to one Application and a manifest to another.
 fn report(jsonnet: &str) -> Value {
     let (base, head) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     for side in [base.path(), head.path()] {
         for name in ["hostile", "peaceful"] {
-            write(side, &format!("bootstrap/{name}.yaml"), &application(name));
+            write(side, &format!("bootstrap/{name}.yaml"), &support::application(name, &format!("apps/{name}")));
             let manifest = format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}}}");
             write(side, &format!("apps/{name}/first.yaml"), &manifest);
         }

@@ -6,11 +6,11 @@
 mod support;
 
 use std::fs;
-use std::path::Path;
 use std::process::Output;
 
 use assert_cmd::Command;
 use serde_json::Value;
+use support::write;
 use tempfile::TempDir;
 
 const APPLICATION: &str = "apiVersion: argoproj.io/v1alpha1
@@ -31,12 +31,6 @@ const CAT: &str = "plugins:\n  stencil: [sh, -c, 'cat *.stencil']\n";
 
 fn config_map(name: &str) -> String {
     format!("---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n")
-}
-
-fn write(root: &Path, path: &str, text: &str) {
-    let path = root.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
 }
 
 /// A repository with the configuration at each side; the change adds the ConfigMap `second` to the files of the plugin.

@@ -35,7 +35,7 @@ use crate::plan::{AppChange, Basis, SyncMode, SyncPlan, World};
 use crate::rules::{DuplicateKey, RenderFailure, UnstableObject};
 use crate::snapshot::LiveState;
 
-pub(super) use assumed::{assumed, assumed_objects};
+pub(super) use assumed::{assumed, assumed_objects, may_be_planned};
 pub(super) use comparison::shipped_along;
 
 /// What planning found out.

@@ -197,8 +197,8 @@ impl<'a> Sources<'a> {
 
     /// Whether an Application may render Applications: it reads one of these files, or a chart that makes Applications out of values.
     pub(super) fn may_be_parent(&self, application: &Application, side: Side, files: &[Arc<str>]) -> bool {
-        let mut sources = application.spec.dry_sources().into_owned().into_iter();
-        sources.any(|source| source.chart.contains(APPLICATION_CHART)) || self.reads(application, side).all.contain_any(files)
+        let names_one = application.spec.dry_sources().iter().any(|source| source.chart.contains(APPLICATION_CHART));
+        names_one || self.reads(application, side).all.contain_any(files)
     }
 
     fn reads(&self, application: &Application, side: Side) -> Reads {
@@ -357,18 +357,7 @@ impl<'a> Sources<'a> {
         if !tree.is_dir(&path) {
             return Err(missing(source, &path, tree.get(&path).is_some()).into());
         }
-        Job::new(Request {
-            workshop: &self.workshop,
-            identity,
-            source: Cow::Borrowed(source),
-            is_multi_source: application.spec.is_multi_source(),
-            tree,
-            side,
-            path,
-            revision,
-            references,
-            capabilities: self.capabilities_of(application),
-        })
+        Job::new(Request { path, ..self.request(application, source, side, identity, references, (tree, revision)) })
     }
 
     /// The job that renders a chart of a Helm repository; without the chart it only tells what else it reads.
@@ -381,14 +370,27 @@ impl<'a> Sources<'a> {
         references: &'s BTreeMap<String, Reference<'s>>,
         fetched: Option<Fetched>,
     ) -> Result<Job<'s>, Stop> {
-        let (tree, revision) = match fetched {
+        let files = match fetched {
             Some(fetched) => (fetched.tree, fetched.version),
             None => {
                 let nothing = self.revisions.repository.unpacked(Vec::new());
                 (nothing.map_err(|error| Stop::unjudged("chart", error.to_string()))?, source.target_revision.clone())
             }
         };
-        Job::new(Request {
+        Job::new(self.request(application, source, side, identity, references, files))
+    }
+
+    /// What a renderer is asked for, at the root of these files, which are at this revision.
+    fn request<'s>(
+        &'s self,
+        application: &Application,
+        source: &'s Source,
+        side: Side,
+        identity: &'s Identity,
+        references: &'s BTreeMap<String, Reference<'s>>,
+        (tree, revision): (Tree, String),
+    ) -> Request<'s> {
+        Request {
             workshop: &self.workshop,
             identity,
             source: Cow::Borrowed(source),
@@ -399,7 +401,7 @@ impl<'a> Sources<'a> {
             revision,
             references,
             capabilities: self.capabilities_of(application),
-        })
+        }
     }
 
     /// The sources of an Application that others may name as `$ref`.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 
 use super::applications::Discovered;
-use super::planning::{Planned, assumed_objects};
+use super::planning::{Planned, assumed_objects, may_be_planned};
 use super::sources::Sources;
 use crate::argocd::{AppId, Application};
 use crate::finding::Unjudged;
@@ -39,9 +39,8 @@ pub(super) fn complete(live: LiveState, discovered: &Discovered, sources: &Sourc
             .collect();
         let of_one = |(application, gap): (&Arc<Application>, Gap)| {
             let touched = sources.inputs(application, Side::Base).touched_by(changes);
-            let head = discovered.effective.get(&(Side::Head, application.id.clone()));
             // What nothing plans need not be rendered.
-            if !(all || touched || head.is_none_or(|head| head.object != application.object)) {
+            if !(all || may_be_planned(application, touched, discovered)) {
                 return Vec::new();
             }
             let mut objects = assumed_objects(application, touched, sources, &world);

@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::output::{self, Text};
-use super::shared::{SharedArgs, failed};
+use super::shared::{Format, SharedArgs, failed};
 use super::{Failure, baseline, fix, surroundings};
 use crate::check::{self, Outcome};
 use crate::finding::Severity;
@@ -76,9 +76,11 @@ fn run(args: &SharedArgs, text: Text) -> Result<ExitCode, Failure> {
 
 fn finish(mut outcome: Outcome, args: &SharedArgs, text: Text, started: Instant) -> Result<ExitCode, Failure> {
     keep_from(&mut outcome, args.min_severity.severity());
+    // Most formats show neither, and a fleet's tree is large.
+    let writes = |wanted: Format| args.formats().any(|format| format == wanted);
     let frame = Frame {
-        rules: surroundings::rule_texts()?,
-        tree: applications::tree(&outcome.inventory, &outcome.plans, true),
+        rules: if writes(Format::Sarif) { surroundings::rule_texts()? } else { Vec::new() },
+        tree: if writes(Format::Markdown) { applications::tree(&outcome.inventory, &outcome.plans, true) } else { Vec::new() },
         setting: Setting {
             files: surroundings::file_links(&outcome.base, &outcome.head),
             complete: surroundings::complete_report(),

@@ -48,8 +48,7 @@ pub(super) fn write(report: &Report<'_>, args: &SharedArgs, text: Text) -> Resul
 
 /// Writes the tree of Applications to standard output and to the files that were asked for.
 pub(super) fn write_applications(nodes: &[Node], outcome: &Outcome, args: &SharedArgs) -> Result<(), Failure> {
-    let formats = args.report.iter().map(|(format, _)| *format).chain([args.format]);
-    if let Some(other) = formats.into_iter().find(|format| !matches!(format, Format::Text | Format::Json)) {
+    if let Some(other) = args.formats().find(|format| !matches!(format, Format::Text | Format::Json)) {
         let name = other.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
         return Err(miette::miette!(help = "The tree is written as text or json.", "--applications has no format {name}").into());
     }

@@ -136,6 +136,11 @@ pub(super) enum Color {
 }
 
 impl SharedArgs {
+    /// All formats that are written: those of the files, then that of standard output.
+    pub(super) fn formats(&self) -> impl Iterator<Item = Format> + '_ {
+        self.report.iter().map(|(format, _)| *format).chain([self.format])
+    }
+
     /// What a run needs.
     pub(super) fn options(&self) -> Options {
         let head = match (&self.head, self.staged) {

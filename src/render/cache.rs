@@ -82,7 +82,7 @@ impl Cache {
     }
 
     fn path(&self, key: &Key) -> PathBuf {
-        let name = hexadecimal(key);
+        let name = blake3::Hash::from_bytes(*key).to_hex();
         let (shard, rest) = name.split_at(2);
         self.folder.join(shard).join(rest)
     }
@@ -144,10 +144,6 @@ fn note_use(path: &Path) -> io::Result<()> {
 fn files(folder: &Path) -> impl Iterator<Item = fs::DirEntry> {
     let shards = fs::read_dir(folder).into_iter().flatten().flatten();
     shards.flat_map(|shard| fs::read_dir(shard.path()).into_iter().flatten().flatten())
-}
-
-fn hexadecimal(key: &Key) -> String {
-    key.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tempfile::TempDir;
 
 use self::access::Access;
+use super::helm;
 use super::program::{Call, ProgramError};
 use super::request::{RenderError, Stop, Workshop};
-use crate::manifest::reader::{self, Limits};
 use crate::repo::{Repository, Tree, without_password};
 
 /// Bytes of all files of one chart.
@@ -257,12 +257,7 @@ fn read(wanted: &Wanted, folder: &Path, repository: &Repository) -> Result<Fetch
     let mut files = Vec::new();
     walk(&root.path(), "", &mut files, &mut 0).map_err(|error| unjudged(error.to_string()))?;
     let tree = repository.unpacked(files).map_err(|error| unjudged(error.to_string()))?;
-    let chart = tree.read("Chart.yaml").ok();
-    let chart = chart.and_then(|bytes| {
-        let stream = reader::read_stream(&reader::decode(&bytes).text, &Limits::default());
-        stream.documents.into_iter().next().map(|document| document.value)
-    });
-    let version = chart.as_ref().and_then(|chart| chart.get("version")?.as_str()).unwrap_or(&wanted.version).to_owned();
+    let version = helm::chart_version(&tree).unwrap_or_else(|| wanted.version.clone());
     Ok(Fetched { tree, version })
 }
 

@@ -239,6 +239,11 @@ fn value_file_schemes(request: &Request<'_>) -> Vec<String> {
     }
 }
 
+/// The version of the chart at the root of a tree.
+pub(super) fn chart_version(tree: &Tree) -> Option<String> {
+    chart::Chart::read(tree, "").map(|chart| chart.version).filter(|version| !version.is_empty())
+}
+
 /// Whether the chart comes from a Helm repository and not from Git.
 fn is_fetched(request: &Request<'_>) -> bool {
     !request.source.chart.is_empty()

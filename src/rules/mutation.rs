@@ -32,20 +32,5 @@ pub(super) fn apply(findings: &mut Vec<Finding>, facts: &Facts<'_>, rules: &Rule
 }
 
 fn loud(rule: &str, application: Option<String>, resource: Option<crate::manifest::ResourceKey>) -> Finding {
-    Finding {
-        rule: rule.into(),
-        severity: Severity::Warning,
-        message: "turned round".to_owned(),
-        help: String::new(),
-        application,
-        resource,
-        places: Vec::new(),
-        locations: Vec::new(),
-        introduced: true,
-        assumed: false,
-        discriminator: String::new(),
-        fixable: false,
-        fix: None,
-        suppressed: None,
-    }
+    Finding { severity: Severity::Warning, message: "turned round".to_owned(), application, resource, ..super::fixture::finding(rule, "") }
 }

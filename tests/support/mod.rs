@@ -22,6 +22,29 @@ pub(crate) fn lay_out(base: &Path, head: &Path) -> TempDir {
     repository
 }
 
+/// Writes a file below a folder.
+#[allow(dead_code, reason = "not every test writes files of its own")]
+pub(crate) fn write(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// An automated Application of this name whose source is a folder of the repository.
+#[allow(dead_code, reason = "not every test has such an Application")]
+pub(crate) fn application(name: &str, path: &str) -> String {
+    format!(
+        "apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {{name: {name}, namespace: argocd}}
+spec:
+  source: {{repoURL: {REPOSITORY_URL}, path: {path}}}
+  destination: {{server: https://kubernetes.default.svc, namespace: shop}}
+  syncPolicy: {{automated: {{}}}}
+"
+    )
+}
+
 /// Commits everything.
 pub(crate) fn commit(repository: &Path, message: &str) {
     git(repository, &["add", "--all"]);

@@ -28,14 +28,18 @@ pub(in crate::check) fn assumed(discovered: &Discovered, sources: &Sources<'_>, 
         .map(|application| {
             let touched = sources.inputs(application, Side::Base).touched_by(changes);
             let is_fetched = application.spec.sources().iter().any(|source| !source.chart.is_empty());
-            let head = discovered.effective.get(&(Side::Head, application.id.clone()));
-            if is_fetched && !(all || touched || head.is_none_or(|head| head.object != application.object)) {
+            if is_fetched && !(all || may_be_planned(application, touched, discovered)) {
                 return Vec::new();
             }
             assumed_objects(application, touched, sources, &world)
         })
         .collect();
     LiveState::assumed(objects.into_iter().flatten())
+}
+
+/// Whether an Application of base may be planned: the change touches what it reads, or it is another one at head.
+pub(in crate::check) fn may_be_planned(application: &Application, touched: bool, discovered: &Discovered) -> bool {
+    touched || discovered.effective.get(&(Side::Head, application.id.clone())).is_none_or(|head| head.object != application.object)
 }
 
 /// What an Application has in the cluster; the objects themselves are made when somebody looks at them. What was applied is only noted

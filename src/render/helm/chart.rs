@@ -17,6 +17,8 @@ const MAX_DEPTH: usize = 20;
 pub(super) struct Chart {
     /// Its name.
     pub(super) name: String,
+    /// Its version.
+    pub(super) version: String,
     /// The charts that it needs; those of `requirements.yaml` for a chart of the first version.
     pub(super) dependencies: Vec<Dependency>,
 }
@@ -62,7 +64,7 @@ impl Chart {
         if dependencies.is_empty() && text(&value, "apiVersion") == "v1" {
             dependencies = yaml(tree, &join(path, "requirements.yaml")).map(|value| self::dependencies(&value)).unwrap_or_default();
         }
-        Some(Self { name: text(&value, "name"), dependencies })
+        Some(Self { name: text(&value, "name"), version: text(&value, "version"), dependencies })
     }
 }
 
