@@ -15,6 +15,7 @@ mod options;
 mod planning;
 mod policy;
 mod reach;
+mod readings;
 mod revisions;
 mod seen;
 mod sets;
@@ -31,7 +32,7 @@ use crate::manifest::Side;
 use crate::plan::SyncPlan;
 use crate::render::Cache;
 use crate::repo::RepoError;
-use crate::rules::RuleError;
+use crate::rules::{RuleError, RuleSet};
 use crate::snapshot::{self, SnapshotError, SnapshotSource};
 
 pub use options::{Head, Options};
@@ -94,15 +95,15 @@ pub enum CheckError {
 /// When the job as a whole cannot be done; what fails for one Application is a finding or stands in [`Outcome::unjudged`].
 pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     let wanted = options.application_filter()?;
-    let (revisions, loaded) = rayon::join(
-        || revisions::open(options),
-        || if options.snapshots.is_empty() { Ok(None) } else { snapshot::load_from(&options.snapshots, &options.access()).map(Some) },
-    );
+    // None of these needs another.
+    let load =
+        || if options.snapshots.is_empty() { Ok(None) } else { snapshot::load_from(&options.snapshots, &options.access()).map(Some) };
+    let (revisions, (builtin, loaded)) = rayon::join(|| revisions::open(options), || rayon::join(RuleSet::builtin, load));
     let (mut revisions, kept) = revisions?;
     let configuration = configuration::read(options, &mut revisions)?;
     let config = &configuration.config;
     revisions.know_urls(options, &config.repository_urls);
-    let rules = policy::rules(&configuration, &mut revisions)?;
+    let rules = policy::rules(builtin?, &configuration, &mut revisions)?;
     let loaded = match configuration.snapshots(options, &mut revisions) {
         Some(configured) => Some(snapshot::load_from(&configured, &options.access())?),
         None => loaded?,

@@ -16,73 +16,57 @@ pub struct SpecProblem {
     pub message: String,
 }
 
-/// The type that a field has.
-#[derive(Clone, Copy)]
-enum Kind {
-    Map,
-    List,
+/// The type that a field has, and those of the fields and items in it that decide something.
+enum Shape {
+    Map(&'static [(&'static str, Shape)]),
+    List(&'static Shape),
     Text,
     Flag,
+    Any,
 }
 
-use Kind::{Flag, List, Map, Text};
+use Shape::{Any, Flag, List, Map, Text};
 
-/// Where the types that decide something must be right. `*` stands for every item of a list.
-const TYPES: [(&str, Kind); 43] = [
-    ("/spec/project", Text),
-    ("/spec/destination", Map),
-    ("/spec/destination/server", Text),
-    ("/spec/destination/name", Text),
-    ("/spec/destination/namespace", Text),
-    ("/spec/source", Map),
-    ("/spec/source/repoURL", Text),
-    ("/spec/source/path", Text),
-    ("/spec/source/targetRevision", Text),
-    ("/spec/source/chart", Text),
-    ("/spec/source/ref", Text),
-    ("/spec/source/helm", Map),
-    ("/spec/source/helm/parameters", List),
-    ("/spec/source/helm/valueFiles", List),
-    ("/spec/source/kustomize", Map),
-    ("/spec/source/plugin", Map),
-    ("/spec/source/directory", Map),
-    ("/spec/source/directory/recurse", Flag),
-    ("/spec/source/directory/include", Text),
-    ("/spec/source/directory/exclude", Text),
-    ("/spec/sources", List),
-    ("/spec/sources/*", Map),
-    ("/spec/sources/*/repoURL", Text),
-    ("/spec/sources/*/path", Text),
-    ("/spec/sources/*/targetRevision", Text),
-    ("/spec/sources/*/chart", Text),
-    ("/spec/sources/*/ref", Text),
-    ("/spec/sources/*/helm", Map),
-    ("/spec/sources/*/helm/parameters", List),
-    ("/spec/sources/*/helm/valueFiles", List),
-    ("/spec/sources/*/kustomize", Map),
-    ("/spec/sources/*/plugin", Map),
-    ("/spec/sources/*/directory", Map),
-    ("/spec/sources/*/directory/recurse", Flag),
-    ("/spec/sourceHydrator", Map),
-    ("/spec/syncPolicy", Map),
-    ("/spec/syncPolicy/automated", Map),
-    ("/spec/syncPolicy/automated/enabled", Flag),
-    ("/spec/syncPolicy/automated/prune", Flag),
-    ("/spec/syncPolicy/automated/selfHeal", Flag),
-    ("/spec/syncPolicy/automated/allowEmpty", Flag),
-    ("/spec/syncPolicy/syncOptions", List),
-    ("/spec/syncPolicy/syncOptions/*", Text),
-];
+const SOURCE: Shape = Map(&[
+    ("repoURL", Text),
+    ("path", Text),
+    ("targetRevision", Text),
+    ("chart", Text),
+    ("ref", Text),
+    ("helm", Map(&[("parameters", List(&Any)), ("valueFiles", List(&Any))])),
+    ("kustomize", Map(&[])),
+    ("plugin", Map(&[])),
+    ("directory", Map(&[("recurse", Flag), ("include", Text), ("exclude", Text)])),
+]);
+
+/// Where the types that decide something must be right.
+const SPEC: Shape = Map(&[
+    ("project", Text),
+    ("destination", Map(&[("server", Text), ("name", Text), ("namespace", Text)])),
+    ("source", SOURCE),
+    ("sources", List(&SOURCE)),
+    ("sourceHydrator", Map(&[])),
+    (
+        "syncPolicy",
+        Map(&[
+            ("automated", Map(&[("enabled", Flag), ("prune", Flag), ("selfHeal", Flag), ("allowEmpty", Flag)])),
+            ("syncOptions", List(&Text)),
+        ]),
+    ),
+]);
 
 /// What is wrong with the spec of an Application; `None` where it can be read.
 pub fn spec_problem(object: &Value) -> Option<SpecProblem> {
     let problem = |pointer: &str, message: String| Some(SpecProblem { pointer: pointer.to_owned(), message });
     let Some(spec) = object.get("spec").filter(|spec| !spec.is_null()) else { return problem("", "spec is missing".to_owned()) };
-    let Some(fields) = spec.as_object() else { return problem("/spec", format!("spec is {}, not a map", type_of(spec))) };
-    if let Some(wrong) = TYPES.iter().find_map(|(pattern, kind)| wrong_type(object, pattern, *kind)) {
-        return Some(wrong);
+    if let Some(Wrong { mut path, value, wanted }) = wrong(spec, &SPEC) {
+        path.push("/spec".to_owned());
+        path.reverse();
+        let pointer = path.concat();
+        let message = format!("{} is {}, not {wanted}", dotted(&pointer), type_of(value));
+        return problem(&pointer, message);
     }
-    let is_there = |field: &str| fields.get(field).is_some_and(|value| !value.is_null());
+    let is_there = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
     let missing = if !is_there("destination") {
         "spec.destination is missing"
     } else if ["source", "sources", "sourceHydrator"].iter().any(|field| is_there(field)) {
@@ -97,32 +81,35 @@ pub fn spec_problem(object: &Value) -> Option<SpecProblem> {
     }
 }
 
-/// The first place of a pattern where another type stands.
-fn wrong_type(object: &Value, pattern: &str, kind: Kind) -> Option<SpecProblem> {
-    let Some((list, rest)) = pattern.split_once("/*") else { return wrong_at(object, pattern, kind) };
-    let length = lookup(object, list)?.as_array()?.len();
-    (0..length).find_map(|index| wrong_at(object, &format!("{list}/{index}{rest}"), kind))
+/// A value of another type, and the way to it, last step first.
+struct Wrong<'v> {
+    path: Vec<String>,
+    value: &'v Value,
+    wanted: &'static str,
 }
 
-fn wrong_at(object: &Value, pointer: &str, kind: Kind) -> Option<SpecProblem> {
-    let value = lookup(object, pointer).filter(|value| !value.is_null())?;
-    let (fits, wanted) = match kind {
-        Map => (value.is_object(), "a map"),
-        List => (value.is_array(), "a list"),
-        Text => (value.is_string(), "a text"),
-        Flag => (value.is_boolean(), "true or false"),
+/// The first value that has not the type that it must have.
+fn wrong<'v>(value: &'v Value, shape: &Shape) -> Option<Wrong<'v>> {
+    let below = |step: String, found: Option<Wrong<'v>>| {
+        found.map(|mut wrong| {
+            wrong.path.push(step);
+            wrong
+        })
     };
-    let message = || format!("{} is {}, not {wanted}", dotted(pointer), type_of(value));
-    (!fits).then(|| SpecProblem { pointer: pointer.to_owned(), message: message() })
-}
-
-/// What a pointer without escapes leads to. Each Application is asked for all of them, so nothing is copied on the way.
-fn lookup<'o>(object: &'o Value, pointer: &str) -> Option<&'o Value> {
-    pointer.split('/').skip(1).try_fold(object, |value, token| match value {
-        Value::Object(fields) => fields.get(token),
-        Value::Array(items) => items.get(token.parse::<usize>().ok()?),
-        _ => None,
-    })
+    let wanted = match (shape, value) {
+        (Any, _) | (_, Value::Null) | (Text, Value::String(_)) | (Flag, Value::Bool(_)) => return None,
+        (Map(shapes), Value::Object(fields)) => {
+            return shapes.iter().find_map(|(name, shape)| below(format!("/{name}"), wrong(fields.get(*name)?, shape)));
+        }
+        (List(shape), Value::Array(items)) => {
+            return items.iter().enumerate().find_map(|(index, item)| below(format!("/{index}"), wrong(item, shape)));
+        }
+        (Map(_), _) => "a map",
+        (List(_), _) => "a list",
+        (Text, _) => "a text",
+        (Flag, _) => "true or false",
+    };
+    Some(Wrong { path: Vec::new(), value, wanted })
 }
 
 fn dotted(pointer: &str) -> String {

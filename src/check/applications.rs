@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use super::delivery::{self, Unrendered};
+use super::readings::Readings;
 use super::sets::{self, SetGround, SetSide};
 use super::sources::{Render, Sources};
 use crate::argocd::names::{GROUP, IN_CLUSTER_SERVER};
@@ -43,6 +44,7 @@ pub(super) struct Discovered {
 /// One side while it is being found out.
 pub(super) struct Finder<'a> {
     pub(super) sources: &'a Sources<'a>,
+    readings: &'a Readings,
     /// What is known of ApplicationSets at both sides.
     pub(super) ground: &'a SetGround<'a>,
     pub(super) live: BTreeMap<AppId, (Arc<Application>, Arc<LiveObject>)>,
@@ -83,8 +85,10 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
     base_files.retain(is_root);
     head_files.retain(is_root);
     let ground = SetGround::new(sources, live, &live_applications, all, &mut problems);
+    let readings = Readings::default();
     let finder = |side: Side, other_side: BTreeMap<AppId, Definition>, other_sets: BTreeMap<AppId, SetSide>| Finder {
         sources,
+        readings: &readings,
         ground: &ground,
         sets: BTreeMap::new(),
         other_sets,
@@ -187,6 +191,8 @@ fn live_applications(live: &LiveState, problems: &mut Vec<Unjudged>) -> BTreeMap
 impl Finder<'_> {
     /// Takes what lies in files, then renders parents until nothing new appears.
     fn find(&mut self, candidates: &[Candidate]) {
+        let complete = candidates.par_iter().filter(|candidate| candidate.kind == CandidateKind::Application);
+        self.readings.read_ahead(complete.map(|candidate| &candidate.manifest.object), &self.control_namespace);
         for candidate in candidates {
             match candidate.kind {
                 CandidateKind::Application => self.define(&candidate.manifest, None),
@@ -299,11 +305,11 @@ impl Finder<'_> {
 
     /// Records a definition; one that a parent renders wins over one that merely lies in a file.
     fn define(&mut self, manifest: &Arc<Manifest>, parent: Option<&AppId>) {
-        match Application::read(Arc::clone(&manifest.object), &self.control_namespace) {
+        match self.readings.read(&manifest.object, &self.control_namespace) {
             Ok(application) => {
                 let id = application.id.clone();
                 let definition = Definition {
-                    application: Arc::new(application),
+                    application,
                     manifest: Arc::clone(manifest),
                     parent: parent.cloned(),
                     generated: None,

@@ -20,9 +20,9 @@ use crate::rules::{RuleSet, RuleSettings};
 /// Bytes of a rule's file.
 const MAX_RULE_BYTES: usize = 1 << 18;
 
-/// The rules of a run.
-pub(super) fn rules(configuration: &Configuration, revisions: &mut Revisions) -> Result<RuleSet, CheckError> {
-    let mut rules = RuleSet::builtin()?;
+/// The rules of a run: the built-in ones, and what the configuration makes of them.
+pub(super) fn rules(builtin: RuleSet, configuration: &Configuration, revisions: &mut Revisions) -> Result<RuleSet, CheckError> {
+    let mut rules = builtin;
     let checked = Checked::new(configuration);
     for (index, folder) in configuration.config.rules.iter().enumerate() {
         let files = rule_files(&revisions.base, &folder.0)?;

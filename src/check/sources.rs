@@ -18,6 +18,7 @@ use crate::finding::Patterns;
 use crate::inventory::scan::APPLICATION_CHART;
 use crate::manifest::{Manifest, Side};
 use crate::render::charts::Fetched;
+use crate::render::directory::Selections;
 use crate::render::jsonnet::Imports;
 use crate::render::program::{Limits, Versions};
 use crate::render::scratch::Scratch;
@@ -75,6 +76,7 @@ impl<'a> Sources<'a> {
             workshop: Workshop {
                 parser: Parser::new(SKIP_FILE_RENDERING, GROUP, kept),
                 imports: Imports::default(),
+                selections: Selections::default(),
                 scratch: Scratch::default(),
                 charts: Charts::new(options.cache.as_deref(), options.programs.helm_access().clone()),
                 programs: options.programs.clone().named(

@@ -2,8 +2,8 @@
 //!
 //! Takes a source, a tree and a path; hands on the objects of the selected files in order.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use memchr::memmem;
 use serde_json::Value;
@@ -22,6 +22,7 @@ use crate::repo::{Entry, EntryKind, Format, LinkError, LinkTarget, ParsedFile, P
 pub const MAX_COMBINED_BYTES: u64 = 10_000_000;
 
 /// Which files of a directory source are read.
+#[derive(Debug)]
 pub struct Selection {
     recurse: bool,
     any_extension: bool,
@@ -53,10 +54,28 @@ impl Selection {
     }
 }
 
+/// What a selection is made from: `recurse`, `disableExtensionFilter`, `include`, `exclude`.
+type Wanted = (bool, bool, String, String);
+
+/// Selections that were made: globs take long to compile, and many Applications have the same.
+#[derive(Default)]
+pub struct Selections(Mutex<HashMap<Wanted, Arc<Selection>>>);
+
+impl Selections {
+    /// The selection of a source's directory settings.
+    pub fn of(&self, settings: Option<&Directory>) -> Arc<Selection> {
+        let key = settings.map_or((false, false, String::new(), String::new()), |settings| {
+            (settings.recurse, settings.disable_extension_filter, settings.include.clone(), settings.exclude.clone())
+        });
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(made.entry(key).or_insert_with(|| Arc::new(Selection::new(settings))))
+    }
+}
+
 /// Plain directories as a tool.
 pub(super) struct DirectoryTool {
     inputs: Inputs,
-    settings: Option<Directory>,
+    selection: Arc<Selection>,
     jsonnet: Option<Evaluation>,
 }
 
@@ -66,19 +85,20 @@ impl DirectoryTool {
     /// # Errors
     /// When jsonnet files cannot be evaluated as the source asks for.
     pub(super) fn new(request: &Request<'_>) -> Result<Self, Stop> {
-        all_files_are_here(request)?;
+        let settings = request.source.directory.as_ref();
+        let selection = request.workshop.selections.of(settings);
+        all_files_are_here(request, &selection)?;
         let mut inputs = Inputs::default();
         inputs.folder(&request.path);
-        let programs = jsonnet_programs(request)?;
-        let settings = request.source.directory.clone();
+        let programs = jsonnet_programs(request, &selection)?;
         if programs.is_empty() {
-            return Ok(Self { inputs, settings, jsonnet: None });
+            return Ok(Self { inputs, selection, jsonnet: None });
         }
-        let of_jsonnet = settings.as_ref().map(|directory| directory.jsonnet.clone()).unwrap_or_default();
+        let of_jsonnet = settings.map(|directory| directory.jsonnet.clone()).unwrap_or_default();
         let programs: Vec<&str> = programs.iter().map(|path| &**path).collect();
         let evaluation = Evaluation::new(request, &of_jsonnet, &programs)?;
         inputs.extend(evaluation.inputs());
-        Ok(Self { inputs, settings, jsonnet: Some(evaluation) })
+        Ok(Self { inputs, selection, jsonnet: Some(evaluation) })
     }
 }
 
@@ -88,13 +108,12 @@ impl Tool for DirectoryTool {
     }
 
     fn parameters(&self) -> Option<String> {
-        self.jsonnet.as_ref().map(|jsonnet| format!("directory {:?} {}", self.settings, jsonnet.parameters()))
+        self.jsonnet.as_ref().map(|jsonnet| format!("directory {:?} {}", self.selection, jsonnet.parameters()))
     }
 
     fn render(&self, request: &Request<'_>) -> Result<Rendered, Stop> {
-        let settings = request.source.directory.as_ref();
         let evaluated = self.jsonnet.as_ref().map_or(Ok(BTreeMap::new()), |jsonnet| jsonnet.run(request))?;
-        let mut rendered = render(settings, &request.tree, &request.path, request.side, &request.workshop.parser, &evaluated)?;
+        let mut rendered = render(&self.selection, &request.tree, &request.path, request.side, &request.workshop.parser, &evaluated)?;
         rendered.assumptions.extend(self.jsonnet.as_ref().and_then(Evaluation::assumption));
         Ok(rendered)
     }
@@ -103,8 +122,7 @@ impl Tool for DirectoryTool {
 /// Whether presync sees all files that Argo CD reads: it fetches submodules, and takes a file whatever its name is encoded in.
 ///
 /// Source: Argo CD `util/git/client.go:Checkout` (submodules), `reposerver/repository/repository.go:getPotentiallyValidManifests`.
-fn all_files_are_here(request: &Request<'_>) -> Result<(), Stop> {
-    let selection = Selection::new(request.source.directory.as_ref());
+fn all_files_are_here(request: &Request<'_>, selection: &Selection) -> Result<(), Stop> {
     let mut below = relative_entries(&request.tree, &request.path);
     if let Some((_, entry)) = below.find(|(_, entry)| selection.recurse && entry.kind == EntryKind::Submodule) {
         return Err(Stop::in_submodule(&entry.path));
@@ -125,15 +143,14 @@ fn all_files_are_here(request: &Request<'_>) -> Result<(), Stop> {
 /// The files that are evaluated, in order.
 ///
 /// Source: Argo CD `reposerver/repository/repository.go:findManifests`, `util/settings/settings.go:GetEnabledSourceTypes`.
-fn jsonnet_programs(request: &Request<'_>) -> Result<Vec<Arc<str>>, Stop> {
-    let settings = request.source.directory.as_ref();
-    if !has_jsonnet(settings, &request.tree, &request.path)
+fn jsonnet_programs(request: &Request<'_>, selection: &Selection) -> Result<Vec<Arc<str>>, Stop> {
+    if !has_jsonnet(selection, &request.tree, &request.path)
         || request.workshop.settings.entry("jsonnet.enable").is_some_and(|on| on != "true")
     {
         return Ok(Vec::new());
     }
     let mut programs = Vec::new();
-    for file in select(settings, &request.tree, &request.path, request.side, &mut Vec::new())? {
+    for file in select(selection, &request.tree, &request.path, request.side, &mut Vec::new())? {
         if file.path.ends_with(".jsonnet") {
             let bytes = request.tree.read_entry(&file.entry).map_err(|error| unreadable(file.path, &error))?;
             if memmem::find(&bytes, SKIP_FILE_RENDERING.as_bytes()).is_none() {
@@ -161,7 +178,7 @@ struct Selected<'t> {
 ///
 /// Source: Argo CD `reposerver/repository/repository.go:findManifests`.
 pub fn render(
-    settings: Option<&Directory>,
+    selection: &Selection,
     tree: &Tree,
     path: &str,
     side: Side,
@@ -170,7 +187,7 @@ pub fn render(
 ) -> Result<Rendered, Stop> {
     let mut rendered = Rendered::default();
     let mut combined = 0_u64;
-    for file in select(settings, tree, path, side, &mut rendered.warnings)? {
+    for file in select(selection, tree, path, side, &mut rendered.warnings)? {
         if file.path.ends_with(".jsonnet") {
             if let Some(json) = evaluated.get(&**file.path) {
                 add_evaluated(json, file.path, side, &mut rendered)?;
@@ -198,13 +215,8 @@ pub fn render(
 }
 
 /// Whether a directory source would evaluate jsonnet files.
-pub fn has_jsonnet(settings: Option<&Directory>, tree: &Tree, path: &str) -> bool {
-    let mut programs = relative_entries(tree, path).filter(|(relative, _)| relative.ends_with(".jsonnet")).peekable();
-    // Globs take long to compile, and few folders hold jsonnet.
-    programs.peek().is_some() && {
-        let selection = Selection::new(settings);
-        programs.any(|(relative, _)| selection.takes(relative))
-    }
+pub fn has_jsonnet(selection: &Selection, tree: &Tree, path: &str) -> bool {
+    relative_entries(tree, path).any(|(relative, _)| relative.ends_with(".jsonnet") && selection.takes(relative))
 }
 
 /// The entries under a path with their paths relative to it.
@@ -214,13 +226,12 @@ pub fn relative_entries<'t>(tree: &'t Tree, path: &str) -> impl Iterator<Item = 
 }
 
 fn select<'t>(
-    settings: Option<&Directory>,
+    selection: &Selection,
     tree: &'t Tree,
     path: &str,
     side: Side,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Selected<'t>>, Stop> {
-    let selection = Selection::new(settings);
     let mut files = Vec::new();
     for (relative, entry) in relative_entries(tree, path).filter(|(relative, _)| selection.takes(relative)) {
         match entry.kind {

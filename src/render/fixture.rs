@@ -11,6 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::charts::Charts;
+use super::directory::Selections;
 use super::jsonnet::Imports;
 use super::program::{Limits, Programs, Versions};
 use super::scratch::Scratch;
@@ -83,6 +84,7 @@ impl Setup {
             workshop: Workshop {
                 parser: Parser::new(SKIP_FILE_RENDERING, GROUP, Kept::default()),
                 imports: Imports::default(),
+                selections: Selections::default(),
                 scratch: Scratch::default(),
                 charts: Charts::default(),
                 programs: Programs::in_folder(tools::folder()),

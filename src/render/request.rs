@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::cache::Cache;
 use super::charts::Charts;
+use super::directory::Selections;
 use super::jsonnet::Imports;
 use super::program::{Limits, MissingProgram, Programs, Versions};
 use super::scratch::{Scratch, ScratchError};
@@ -22,6 +23,8 @@ pub struct Workshop {
     pub parser: Parser,
     /// What jsonnet files import, each content read once.
     pub imports: Imports,
+    /// Which files plain directories read, each glob compiled once.
+    pub selections: Selections,
     /// Temporary folders.
     pub scratch: Scratch,
     /// Charts that are fetched.
@@ -50,6 +53,7 @@ impl Workshop {
         Self {
             parser: Parser::new(SKIP_FILE_RENDERING, GROUP, Kept::default()),
             imports: Imports::default(),
+            selections: Selections::default(),
             scratch: Scratch::default(),
             charts: Charts::default(),
             programs: Programs::default(),
