@@ -12,7 +12,7 @@ use presync::manifest::{Manifest, Side};
 use presync::plan::application::{self, Input};
 use presync::plan::attempt::Revision;
 use presync::plan::{SyncPlan, World};
-use presync::render::directory;
+use presync::render::directory::{self, Selection};
 use presync::repo::{Kept, Parser, Repository};
 use presync::snapshot::LiveState;
 
@@ -35,7 +35,8 @@ pub(crate) fn of(fleet: &Fleet) -> Result<Vec<Rendered>> {
     for candidate in candidates.iter().filter(|candidate| candidate.kind == CandidateKind::Application) {
         let application = Application::read(Arc::clone(&candidate.manifest.object), "argocd")?;
         let source = application.spec.sources().first().ok_or("an Application has no source")?;
-        let found = directory::render(source.directory.as_ref(), &tree, &source.path, Side::Head, &parser, &BTreeMap::new());
+        let found =
+            directory::render(&Selection::new(source.directory.as_ref()), &tree, &source.path, Side::Head, &parser, &BTreeMap::new());
         let manifests = found.map_err(|stop| format!("{stop:?}"))?.manifests;
         rendered.push(Rendered { application: Arc::new(application), manifests });
     }
