@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::config::ConfigError;
-use crate::finding::{Finding, Unjudged};
+use crate::finding::{Bug, Finding, Unjudged};
 use crate::inventory::Inventory;
 use crate::manifest::Side;
 use crate::plan::SyncPlan;
@@ -55,6 +55,8 @@ pub struct Outcome {
     pub texts: BTreeMap<(Side, Arc<str>), Arc<str>>,
     /// Remarks for people.
     pub notes: Vec<String>,
+    /// Mistakes of presync's own; what it was at work on is among what could not be looked at.
+    pub bugs: Vec<Bug>,
     /// Every Application and ApplicationSet.
     pub inventory: Inventory,
 }
@@ -129,8 +131,11 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         unjudged: planned.unjudged,
         texts: BTreeMap::new(),
         notes: revisions.notes.clone(),
+        bugs: [sources.bugs.sorted(), judged.bugs.clone()].concat(),
         inventory: Inventory::default(),
     };
+    let silent = judged.bugs.iter().map(|bug| Unjudged { application: None, what: bug.during.clone(), why: bug.to_string() });
+    outcome.unjudged.extend(silent);
     outcome.notes.extend(planning::shipped_along(&planned.plans));
     outcome.notes.extend(judging::left_out(judged.left_out));
     // Both sides may have the same to say.

@@ -22,6 +22,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::finding::bug;
 use crate::render::jsonnet;
 
 /// Shows what Argo CD will do to your cluster because of a change, and stops the merges that would hurt.
@@ -86,7 +87,21 @@ impl From<miette::Report> for Failure {
 pub fn run() -> ExitCode {
     crate::snapshot::capture::choose_cryptography();
     let cli = Cli::parse();
-    let result = match cli.command {
+    bug::tell_only_once();
+    let result =
+        bug::caught(|| "the command".to_owned(), || dispatch(cli.command)).unwrap_or_else(|bug| Err(miette::miette!("{bug}").into()));
+    match result {
+        Ok(code) => code,
+        Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+        Err(Failure::Report(report)) => {
+            output::print_failure(&report);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn dispatch(command: Command) -> Result<ExitCode, Failure> {
+    match command {
         Command::Check(args) => check::check(&args),
         Command::Plan(args) => check::plan(&args),
         Command::Snapshot(args) => snapshot::run(&args),
@@ -97,13 +112,5 @@ pub fn run() -> ExitCode {
         Command::Completions(args) => completions::completions(&args),
         Command::Man => completions::man(),
         Command::EvaluateJsonnet(args) => evaluate::evaluate(&args),
-    };
-    match result {
-        Ok(code) => code,
-        Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
-        Err(Failure::Report(report)) => {
-            output::print_failure(&report);
-            ExitCode::from(2)
-        }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Findings are plain data. Places are symbolic (a document and a JSON pointer); `check` turns them into lines once, for those that are reported.
 
+pub mod bug;
 mod fix;
 mod selector;
 
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 use crate::manifest::{Origin, ResourceKey, Side};
 
+pub use bug::{Bug, Bugs};
 pub use fix::{Fix, Operation, Step};
 pub use selector::{Patterns, Selector, Subject};
 

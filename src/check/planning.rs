@@ -25,7 +25,7 @@ use super::reach;
 use super::sources::{Render, Sources};
 use crate::argocd::names::GROUP;
 use crate::argocd::{AppId, Application, Project};
-use crate::finding::Unjudged;
+use crate::finding::{Unjudged, bug};
 use crate::inventory::{Delivery, Entry};
 use crate::manifest::{Manifest, ResourceKey, Side};
 use crate::plan::application::{self, Input};
@@ -80,7 +80,7 @@ pub(super) fn plan(
     let base = World::new(live, BTreeMap::new(), &base_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
     let worlds = Worlds { base: &base, head: &head };
     let mut planned = Planned::default();
-    let results: Vec<One> = candidates.par_iter().map(|candidate| plan_one(candidate, worlds, discovered, sources, all)).collect();
+    let results: Vec<One> = candidates.par_iter().map(|candidate| plan_caught(candidate, worlds, discovered, sources, all)).collect();
     let mut plans: BTreeMap<AppId, SyncPlan> = BTreeMap::new();
     let mut before: BTreeMap<AppId, SyncPlan> = BTreeMap::new();
     for one in results {
@@ -136,6 +136,17 @@ struct One {
     duplicate_keys: Vec<DuplicateKey>,
     notes: Vec<String>,
     unstable: Vec<UnstableObject>,
+}
+
+/// Plans one Application; a bug that it brings to light leaves the others as they are.
+fn plan_caught(candidate: &Candidate<'_>, worlds: Worlds<'_>, discovered: &Discovered, sources: &Sources<'_>, all: bool) -> One {
+    let id = candidate.entry.id.to_string();
+    let planned = bug::caught(|| format!("the plan of {id}"), || plan_one(candidate, worlds, discovered, sources, all));
+    planned.unwrap_or_else(|bug| {
+        let unjudged = Unjudged { application: Some(id), what: "the plan".to_owned(), why: bug.to_string() };
+        sources.bugs.note(bug);
+        One { unjudged: vec![unjudged], ..One::default() }
+    })
 }
 
 fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, discovered: &Discovered, sources: &Sources<'_>, all: bool) -> One {

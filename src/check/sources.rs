@@ -14,7 +14,7 @@ use super::revisions::Revisions;
 use crate::argocd::names::{GROUP, IN_CLUSTER_NAME, IN_CLUSTER_SERVER, SKIP_FILE_RENDERING};
 use crate::argocd::{Application, Source};
 use crate::config::{Config, Program};
-use crate::finding::Patterns;
+use crate::finding::{Bugs, Patterns, bug};
 use crate::inventory::scan::APPLICATION_CHART;
 use crate::manifest::{Manifest, Side};
 use crate::render::charts::Fetched;
@@ -58,6 +58,8 @@ pub(super) struct Sources<'a> {
     /// Files out of which Applications are taken; none where all are.
     pub(super) roots: Patterns,
     broken_links: [Option<String>; 2],
+    /// Mistakes of presync's own.
+    pub(super) bugs: Bugs,
     /// Which repository URLs are this repository.
     judged_urls: Mutex<HashMap<String, bool>>,
     /// Files and commit of revisions that sources are pinned to, as far as this clone has them.
@@ -97,6 +99,7 @@ impl<'a> Sources<'a> {
             jobs: Mutex::default(),
             roots: config.roots.clone(),
             broken_links: [broken(Side::Base), broken(Side::Head)],
+            bugs: Bugs::default(),
             judged_urls: Mutex::default(),
             pinned: Mutex::default(),
         }
@@ -271,7 +274,15 @@ impl<'a> Sources<'a> {
 
     /// Renders an Application at one side; every distinct source is rendered once.
     pub(super) fn render(&self, application: &Application, side: Side) -> Render {
-        self.known.of(application, side).render.get_or_init(|| self.render_anew(application, side)).clone()
+        let anew = || {
+            let rendered = bug::caught(|| format!("the source of {}", application.id), || self.render_anew(application, side));
+            rendered.unwrap_or_else(|bug| {
+                let why = bug.to_string();
+                self.bugs.note(bug);
+                Render::Unjudged("the source".to_owned(), why)
+            })
+        };
+        self.known.of(application, side).render.get_or_init(anew).clone()
     }
 
     fn render_anew(&self, application: &Application, side: Side) -> Render {

@@ -64,8 +64,16 @@ fn applications(args: &SharedArgs) -> Result<ExitCode, Failure> {
     let nodes = applications::tree(&outcome.inventory, &outcome.plans, args.all);
     output::write_applications(&nodes, &outcome, args)?;
     let frame = Frame::default();
-    let report = report(&outcome, args, &frame);
-    Ok(if report.fails() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(exit_code(&outcome, &report(&outcome, args, &frame)))
+}
+
+/// A run in which presync came upon a mistake of its own has not done the whole job.
+fn exit_code(outcome: &Outcome, report: &Report<'_>) -> ExitCode {
+    match (outcome.bugs.is_empty(), report.fails()) {
+        (false, _) => ExitCode::from(2),
+        (true, true) => ExitCode::from(1),
+        (true, false) => ExitCode::SUCCESS,
+    }
 }
 
 fn run(args: &SharedArgs, text: Text) -> Result<ExitCode, Failure> {
@@ -90,7 +98,7 @@ fn finish(mut outcome: Outcome, args: &SharedArgs, text: Text, started: Instant)
     };
     let report = report(&outcome, args, &frame);
     output::write(&report, args, text)?;
-    Ok(if report.fails() { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(exit_code(&outcome, &report))
 }
 
 /// Leaves out the findings below a severity, and says how many.

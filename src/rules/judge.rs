@@ -10,7 +10,7 @@ use super::draft::Findings;
 use super::facts::View;
 use super::set::{Rule, RuleError, RuleLogic, RuleSet};
 use super::{Facts, edits, policy, precedence, suppress};
-use crate::finding::{Finding, Severity};
+use crate::finding::{Bug, Finding, Severity, bug};
 use crate::plan::AppChange;
 
 /// What the rules say.
@@ -20,6 +20,8 @@ pub struct Judged {
     pub findings: Vec<Finding>,
     /// Rules that could not look.
     pub skipped: Vec<Skipped>,
+    /// Mistakes of presync's own that rules came upon; these rules say nothing.
+    pub bugs: Vec<Bug>,
     /// Introduced findings that the configuration leaves out.
     pub left_out: usize,
 }
@@ -48,9 +50,18 @@ pub fn judge(facts: &Facts<'_>, rules: &RuleSet) -> Result<Judged, RuleError> {
         }
         match &rule.logic {
             RuleLogic::Native(native) => {
-                let mut findings = Findings::new(rule, &rules.policy);
-                native(&view, &mut findings);
-                judged.findings.extend(findings.into_found());
+                let found = bug::caught(
+                    || format!("rule {}", rule.definition.id),
+                    || {
+                        let mut findings = Findings::new(rule, &rules.policy);
+                        native(&view, &mut findings);
+                        findings.into_found()
+                    },
+                );
+                match found {
+                    Ok(found) => judged.findings.extend(found),
+                    Err(bug) => judged.bugs.push(bug),
+                }
             }
             RuleLogic::Cel(compiled) => cel.push((rule, compiled)),
         }
@@ -150,4 +161,22 @@ fn order(finding: &Finding) -> (std::cmp::Reverse<Severity>, &str, Option<&str>,
         &finding.discriminator,
         &finding.message,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::*;
+    use super::*;
+
+    #[test]
+    fn a_rule_with_a_bug_leaves_the_other_rules_their_findings() {
+        let mut rules = RuleSet::builtin().unwrap();
+        let spoilt = rules.rules.get_mut("prune-namespace").unwrap();
+        assert!(matches!(spoilt.logic, RuleLogic::Native(_)));
+        spoilt.logic = RuleLogic::Native(|_, _| panic!("out of bounds"));
+        let run = Run { live: snapshot_captured("2020-01-01T00:00:00Z"), now: 1_900_000_000, ..Run::default() };
+        let judged = judge(&run.facts(), &rules).unwrap();
+        assert_eq!(judged.bugs.iter().map(|bug| bug.during.as_str()).collect::<Vec<_>>(), ["rule prune-namespace"]);
+        assert!(judged.findings.iter().any(|finding| &*finding.rule == "snapshot-stale"), "{:?}", judged.findings);
+    }
 }
