@@ -294,6 +294,25 @@ mod tests {
     }
 
     #[test]
+    fn a_chart_of_too_many_or_too_large_files_is_refused_and_links_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let walked = || {
+            let mut files = Vec::new();
+            walk(folder.path(), "", &mut files, &mut 0).map(|()| files.len()).map_err(|error| error.to_string())
+        };
+        fs::write(folder.path().join("Chart.yaml"), "name: a\n").unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("/etc/passwd", folder.path().join("values.yaml")).unwrap();
+        assert_eq!(walked(), Ok(1));
+        let large = fs::File::create(folder.path().join("large")).unwrap();
+        large.set_len(MAX_BYTES + 1).unwrap();
+        assert_eq!(walked().unwrap_err(), "the chart has more than 20000 files or 128 MiB");
+        large.set_len(1).unwrap();
+        (1..MAX_FILES).for_each(|number| fs::write(folder.path().join(number.to_string()), "").unwrap());
+        assert_eq!(walked().unwrap_err(), "the chart has more than 20000 files or 128 MiB");
+    }
+
+    #[test]
     fn only_what_does_not_exist_is_argo_cds_failure_too() {
         let said = |stderr: &str| {
             let error = ProgramError::Failed { program: "helm".into(), status: "exit status: 1".into(), stderr: stderr.into() };

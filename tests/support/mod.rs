@@ -10,6 +10,7 @@ use tempfile::TempDir;
 pub(crate) const REPOSITORY_URL: &str = "https://git.example.test/platform/fleet.git";
 
 /// A repository whose branch `main` holds `base` and whose branch `change`, checked out, holds `head`.
+#[allow(dead_code, reason = "not every test lays out folders")]
 pub(crate) fn lay_out(base: &Path, head: &Path) -> TempDir {
     let repository = TempDir::new().unwrap();
     git(repository.path(), &["init", "--quiet", "--initial-branch=main"]);
@@ -69,6 +70,7 @@ pub(crate) fn git(repository: &Path, arguments: &[&str]) {
     assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+#[allow(dead_code, reason = "not every test lays out folders")]
 fn clear(repository: &Path) {
     for entry in fs::read_dir(repository).unwrap() {
         let path = entry.unwrap().path();
@@ -80,6 +82,7 @@ fn clear(repository: &Path) {
 }
 
 /// Copies the content of a folder, links as links.
+#[allow(dead_code, reason = "not every test lays out folders")]
 pub(crate) fn copy(from: &Path, to: &Path) {
     if !from.is_dir() {
         return;

@@ -94,6 +94,14 @@ fn expressions_that_are_no_jq_are_errors() {
 }
 
 #[test]
+fn an_expression_that_selects_too_much_is_skipped() {
+    let object = json!({"spec": {"a": vec![0; 1000]}});
+    let selecting = |times: usize| super::jq::PathExpression::compile(&vec![".spec.a[]"; times].join(", ")).unwrap().paths(&object);
+    assert_eq!(selecting(3).map(|paths| paths.len()), Some(3000));
+    assert_eq!(selecting(101), None);
+}
+
+#[test]
 fn expressions_that_could_run_for_ever_are_not_run_and_said() {
     let object = json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"a": {"x": 1}, "x": 2}});
     let not_run = |expression: &str| {
