@@ -113,13 +113,13 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     let sources = sources::Sources::new(&revisions, options, config, loaded.as_ref(), kept);
     let discovered = applications::discover(&sources, loaded.as_ref(), options.all);
     let unseen = seen::unseen_commits(&discovered, &sources);
-    let live = match loaded {
-        None => planning::assumed(&discovered, &sources, options.all),
+    let (live, missing) = match loaded {
+        None => (planning::assumed(&discovered, &sources, options.all), stand_in::Missing::new()),
         Some(live) => stand_in::complete(live, &discovered, &sources, options.all),
     };
     let mut planned = planning::plan(&discovered, &sources, &live, options, &wanted);
     revisions.base.nothing_missing()?;
-    stand_in::mark(&mut planned, &live);
+    stand_in::mark(&mut planned, &live, &missing);
     let comments = comments::changed(&revisions);
     let judged = judging::judge(&planned, &discovered, &live, &comments, &rules, options, config.snapshots.max_age)?;
     let mut outcome = Outcome {

@@ -34,6 +34,7 @@ mod duplicate_application_name;
 mod duplicate_key;
 mod field_owned_by_other;
 mod generate_paths_miss_change;
+mod hook_deletes_data;
 mod hook_needs_later_object;
 mod ignored_field_reset_on_sync;
 mod image_updater_override;
@@ -70,6 +71,7 @@ mod unmanaged_application;
 mod wave_deadlock;
 
 pub use definition::{At, Cel, Definition, DefinitionError, Example, Grade, Logic, Match, Need, Of, Status, Validation};
+pub use facts::workload_of;
 pub use judge::{Judged, Skipped, judge};
 pub use pages::{Page, pages};
 pub use set::{RuleError, RuleSet, RuleSettings};
@@ -165,7 +167,7 @@ pub struct RenderFailure {
 }
 
 /// Where a source cannot be read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailurePlace {
     /// Path from the repository root.
     pub path: Arc<str>,

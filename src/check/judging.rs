@@ -23,7 +23,7 @@ pub(super) fn judge(
     options: &Options,
     max_age: Option<i64>,
 ) -> Result<Judged, CheckError> {
-    let plans: Vec<SyncPlan> = planned.plans.iter().chain(&planned.unrendered).cloned().collect();
+    let plans: Vec<SyncPlan> = planned.plans.iter().chain(&planned.unrendered).chain(&planned.beside).cloned().collect();
     let facts = Facts {
         plans: &plans,
         inventory: &discovered.inventory,

@@ -3,10 +3,12 @@
 //! Takes what was discovered and live state; hands on [`Planned`].
 
 mod assumed;
+mod beside;
 mod candidate;
 mod comparison;
 mod failures;
 mod gone;
+mod unseen;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,6 +47,8 @@ pub(super) struct Planned {
     pub(super) plans: Vec<SyncPlan>,
     /// Applications that the change touches but whose sources are not rendered: only their definitions can be judged.
     pub(super) unrendered: Vec<SyncPlan>,
+    /// Applications of which nothing differs, and whose workloads are scaled by autoscalers that the change alters.
+    pub(super) beside: Vec<SyncPlan>,
     /// What could not be looked at.
     pub(super) unjudged: Vec<Unjudged>,
     /// Sources that give no manifests.
@@ -101,6 +105,12 @@ pub(super) fn plan(
     for (id, plan) in plans.iter_mut().filter(|(_, plan)| plan.affected) {
         compare(plan, before.get(id), by_id.get(id).copied(), worlds, &planned.unstable);
     }
+    let scaled = beside::scaled(&plans, discovered, live);
+    planned.beside = candidate::of_entries(scaled, discovered, sources, true)
+        .par_iter()
+        .filter_map(|candidate| plan_caught(candidate, worlds, discovered, sources, true).plan)
+        .filter(|plan| wanted.takes(&plan.application.id))
+        .collect();
     let goes = |id: &AppId| plans.get(id).is_some_and(|plan| plan.sync.mode == SyncMode::Deleted);
     planned.failures.retain(|failure| !goes(&app_id(&failure.application)));
     planned.unjudged.retain(|unjudged| !unjudged.application.as_deref().is_some_and(|id| goes(&app_id(id))));
@@ -178,7 +188,8 @@ fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, discovered: &Discover
         revision: revision(&head.application, sources),
     };
     let mut one = One { unjudged: waiting::unknown_delivery(entry).into_iter().chain(broken).collect(), ..One::default() };
-    let mut plan = match &head.render {
+    let render = reach::followed(&head.render, candidate.base.as_ref().map(|base| &*base.application), &head.application);
+    let mut plan = match &*render {
         Render::Done(rendered) => {
             let mut plan = application::plan(&input, head_world);
             one.notes.extend(rendered.assumptions.iter().map(|assumption| format!("{id}: {assumption}")));
@@ -227,6 +238,7 @@ fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, discovered: &Discover
     }
     waiting::for_parent(&mut plan, entry, live.is_assumed());
     one.unjudged.extend(not_judged(&mut plan));
+    one.unjudged.extend(unseen::kinds(candidate, &plan.server, live));
     one.plan = Some(plan);
     one
 }

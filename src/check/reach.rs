@@ -2,9 +2,11 @@
 //!
 //! Takes what the two sides render; hands on conditions for the plan.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::planning::planned_mode;
+use super::sources::Render;
 use crate::argocd::names::GROUP;
 use crate::argocd::{Application, GeneratePaths};
 use crate::manifest::ResourceKey;
@@ -23,6 +25,19 @@ pub(super) fn not_tracked(input: &Input<'_>, world: &World<'_>, revision: &str) 
     let condition = untracked(input, revision);
     let server = world.server(&input.application.spec.destination).unwrap_or_default();
     application::stopped(input, server, world, mode, condition.message.clone(), vec![condition])
+}
+
+/// What rendering gave; not judged where the change makes the Application follow a revision that this clone does not have.
+pub(super) fn followed<'r>(render: &'r Render, base: Option<&Application>, head: &Application) -> Cow<'r, Render> {
+    match render {
+        Render::NotTracked(revision) if base.is_none_or(|base| base.spec.sources() != head.spec.sources()) => {
+            let why = format!(
+                "the change makes it follow {revision}, which this clone does not have; fetch it with `git fetch --tags origin {revision}`"
+            );
+            Cow::Owned(Render::Unjudged("the source".to_owned(), why))
+        }
+        render => Cow::Borrowed(render),
+    }
 }
 
 /// That the change does not reach the Application.

@@ -36,6 +36,19 @@ impl Refused {
     }
 }
 
+/// What becomes of the live object under a hook's name.
+///
+/// Source: Argo CD `gitops-engine/pkg/sync/sync_task.go:deleteBeforeCreation`, `deleteOnPhaseSuccessful`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiveCopy {
+    /// There is none, or it stays.
+    Stays,
+    /// Deleted before the hook is created.
+    DeletedFirst,
+    /// Deleted when the sync has succeeded.
+    DeletedAfter,
+}
+
 /// Why a change has its action. It explains and never steers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -70,8 +83,8 @@ pub enum Reason {
     UnseenButWritten,
     /// A hook of the sync.
     Hook {
-        /// A live copy is deleted before it is created again.
-        recreates: bool,
+        /// What becomes of the object that is there under its name.
+        live_copy: LiveCopy,
     },
     /// A hook of the Application's deletion.
     DeletionHook,
@@ -156,8 +169,9 @@ impl fmt::Display for Reason {
             Self::ForceOption => write!(f, "Force=true deletes it and creates it again"),
             Self::IgnoredButWritten => write!(f, "the differing fields are ignored in the comparison, but this sync writes them"),
             Self::UnseenButWritten => write!(f, "the comparison does not see the differing fields, but this sync writes them"),
-            Self::Hook { recreates: true } => write!(f, "hook; its live copy is deleted first"),
-            Self::Hook { recreates: false } => write!(f, "hook"),
+            Self::Hook { live_copy: LiveCopy::DeletedFirst } => write!(f, "hook; its live copy is deleted first"),
+            Self::Hook { live_copy: LiveCopy::DeletedAfter } => write!(f, "hook; its live copy is deleted when the sync has succeeded"),
+            Self::Hook { live_copy: LiveCopy::Stays } => write!(f, "hook"),
             Self::DeletionHook => write!(f, "hook of the Application's deletion"),
             Self::Skipped => write!(f, "hook: Skip, never applied"),
             Self::UnknownHook { value } => write!(f, "`{value}` is no hook type, so it is never applied"),

@@ -38,6 +38,7 @@ rules! {
         duplicate_key: "duplicate-key",
         field_owned_by_other: "field-owned-by-other",
         generate_paths_miss_change: "generate-paths-miss-change",
+        hook_deletes_data: "hook-deletes-data",
         hook_needs_later_object: "hook-needs-later-object",
         ignored_field_reset_on_sync: "ignored-field-reset-on-sync",
         image_updater_override: "image-updater-override",

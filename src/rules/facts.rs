@@ -17,6 +17,7 @@ pub(super) use conditions::{draft_of_condition, hangs, of_conditions};
 pub(super) use failures::render_failures;
 pub(super) use protection::{Misspelling, misspelled};
 pub(super) use references::{References, pod_template, use_by};
+pub use scalers::workload_of;
 pub(super) use scalers::{Scaler, Scalers};
 pub(super) use sets::{deleted_by, deleted_by_set, set_key, set_origin};
 pub(super) use volumes::{Volume, claims_of, is_claim_template_owner, templates, volume_of};

@@ -37,6 +37,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("nondeterministic-render", &["config-change-no-rollout", "live-edit-overwritten", "field-owned-by-other"]),
     ("hook-cannot-replace-live", &["immutable-field-changed"]),
     ("force-deletes-claim", &["pvc-unprotected"]),
+    ("hook-deletes-data", &["pvc-unprotected"]),
     ("force-replace-stateful", &["immutable-field-changed", "pvc-unprotected", "prune-persistent-data"]),
     ("ignored-field-reset-on-sync", &["replicas-owned-by-autoscaler", "field-owned-by-other", "live-edit-overwritten"]),
     ("replicas-drop-to-default", &["replicas-owned-by-autoscaler", "field-owned-by-other", "live-edit-overwritten"]),

@@ -17,7 +17,7 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
 }
 
 /// What goes along, by who owns it.
-fn contents(plan: &SyncPlan, change: &Change) -> String {
+pub(super) fn contents(plan: &SyncPlan, change: &Change) -> String {
     let objects: Vec<&Dependent> = change.cascade.iter().filter(|dependent| !is_made_by_kubernetes(dependent)).collect();
     if objects.is_empty() {
         return match plan.basis {

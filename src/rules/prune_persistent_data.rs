@@ -7,10 +7,12 @@ use super::facts::{View, Volume, app_name, claims_of, enumerate, is_claim_templa
 use crate::plan::{Action, Basis, Change, Reason, SyncMode, SyncPlan};
 use crate::snapshot::LiveObject;
 
-/// What happens to the data.
-struct Fate {
-    grade: Option<&'static str>,
-    sentence: String,
+/// What happens to the data of a deleted object.
+pub(super) struct Fate {
+    /// The grade of the finding; `None` for the worst.
+    pub(super) grade: Option<&'static str>,
+    /// In words.
+    pub(super) sentence: String,
 }
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
@@ -40,7 +42,8 @@ fn removes(plan: &SyncPlan, change: &Change) -> bool {
     }
 }
 
-fn fate(view: &View<'_>, plan: &SyncPlan, change: &Change) -> Option<Fate> {
+/// What happens to the data when the live object of a change is deleted; `None` where it has none.
+pub(super) fn fate(view: &View<'_>, plan: &SyncPlan, change: &Change) -> Option<Fate> {
     let key = &change.key;
     if key.is("", "PersistentVolumeClaim") {
         return Some(fate_of_claim(view, plan, change.live.as_deref()?));

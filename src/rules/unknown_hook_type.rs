@@ -82,13 +82,14 @@ mod tests {
     use super::*;
     use crate::finding::{Finding, Severity};
     use crate::plan::Reason;
+    use crate::plan::reason::LiveCopy;
     use serde_json::json;
 
     fn run(name: &str, value: &str, action: Action) -> Vec<Finding> {
         let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "schema", "namespace": "shop", "annotations": {name: value}}});
         let reason = match action {
             Action::Skip => Reason::UnknownHook { value: value.into() },
-            _ => Reason::Hook { recreates: false },
+            _ => Reason::Hook { live_copy: LiveCopy::Stays },
         };
         let hook = Change { action, reason, ..added(job) };
         Run { plans: vec![plan("schema", vec![hook.clone(), hook])], ..Run::default() }.judge(&["unknown-hook-type"])

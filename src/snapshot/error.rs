@@ -29,6 +29,16 @@ pub enum SnapshotError {
         /// The file.
         path: String,
     },
+    /// Sources without a single object.
+    #[error("there is not a single object in {path}")]
+    #[diagnostic(
+        code(presync::snapshot::nothing),
+        help("the command that wrote it may have failed; against an empty cluster every deletion would go unnoticed")
+    )]
+    Nothing {
+        /// The sources.
+        path: String,
+    },
     /// A text is no YAML or JSON.
     #[error("{path}:{line}: {message}")]
     #[diagnostic(

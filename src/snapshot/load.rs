@@ -89,6 +89,10 @@ pub fn load_inputs(inputs: Vec<Input>) -> Result<LiveState, SnapshotError> {
             Input::Bytes { name, bytes } => loading.add_file(&name, bytes)?,
         }
     }
+    if loading.parts.objects.is_empty() && !loading.tells_more {
+        let sources: Vec<String> = loading.parts.sources.into_iter().map(|source| source.source).collect();
+        return Err(SnapshotError::Nothing { path: sources.join(" and ") });
+    }
     Ok(assemble(loading.parts))
 }
 
@@ -98,6 +102,8 @@ struct Loading {
     parts: Parts,
     /// The first source that holds objects of a cluster.
     covered: BTreeMap<Arc<str>, String>,
+    /// Something besides objects says what the clusters are like: a snapshot's header, or settings.
+    tells_more: bool,
 }
 
 /// A file, understood.
@@ -128,6 +134,7 @@ impl Loading {
         if files.is_empty() && !settings.is_file() {
             return Err(SnapshotError::Empty { path: name });
         }
+        self.tells_more |= settings.is_file();
         let about = if settings.is_file() { read_settings(&settings)? } else { SettingsFile::default() };
         let understood =
             files.par_iter().map(|file| understand(&file.display().to_string(), read(file)?)).collect::<Result<Vec<_>, _>>()?;
@@ -145,6 +152,7 @@ impl Loading {
     }
 
     fn add_snapshot(&mut self, name: &str, contents: Contents) {
+        self.tells_more = true;
         let Contents { header, text, objects, digest } = contents;
         let cluster = objects.first().map(|(cluster, _)| cluster.to_string());
         let cluster = cluster.or_else(|| header.clusters.first().map(|cluster| cluster.server.clone())).unwrap_or_default();
@@ -256,6 +264,9 @@ fn understand(name: &str, bytes: Vec<u8>) -> Result<File, SnapshotError> {
         let why = "it does not start as a snapshot does".to_owned();
         return Err(SnapshotError::Damaged { path: name.to_owned(), why });
     }
+    if bytes.trim_ascii().is_empty() {
+        return Err(SnapshotError::Nothing { path: name.to_owned() });
+    }
     let mut batches = kubectl::read(&bytes).map_err(|error| syntax(name, error))?;
     for why in batches.iter_mut().flat_map(|batch| &mut batch.left_out) {
         *why = format!("{name}: {why}");
@@ -364,7 +375,12 @@ mod tests {
         let folder = folder(&[("values.yaml", "image: x"), ("list.json", r#"{"kind": "List", "apiVersion": "v1", "items": []}"#)]);
         let load_file = |name: &str| load_inputs(vec![Input::Path(folder.path().join(name))]);
         assert!(matches!(load_file("values.yaml"), Err(SnapshotError::NoObjects { .. })));
-        assert!(load_file("list.json").unwrap().all().is_empty());
+        assert!(matches!(load_file("list.json"), Err(SnapshotError::Nothing { .. })), "no cluster is empty");
+        fs::write(folder.path().join("failed.yaml"), "\n").unwrap();
+        fs::write(folder.path().join("pod.yaml"), "{apiVersion: v1, kind: Pod, metadata: {name: a}}").unwrap();
+        let both = |first: &str| load_inputs([first, "pod.yaml"].map(|name| Input::Path(folder.path().join(name))).into());
+        assert!(matches!(both("failed.yaml"), Err(SnapshotError::Nothing { .. })), "the command that wrote it failed");
+        assert_eq!(both("list.json").unwrap().all().len(), 1, "a kind may have no objects");
     }
 
     #[test]

@@ -50,11 +50,15 @@ impl SideRender {
     }
 }
 
-/// The Applications that the change may touch, rendered at both sides.
+/// The Applications that the change may touch, rendered at both sides; all where that is wanted.
 pub(super) fn candidates<'a>(discovered: &'a Discovered, sources: &Sources<'_>, all: bool) -> Vec<Candidate<'a>> {
+    of_entries(discovered.inventory.entries.values().collect(), discovered, sources, all)
+}
+
+/// Those of some Applications.
+pub(super) fn of_entries<'a>(entries: Vec<&'a Entry>, discovered: &'a Discovered, sources: &Sources<'_>, all: bool) -> Vec<Candidate<'a>> {
     let changes = &sources.revisions.changes;
     let side = |entry: &Entry, side: Side| discovered.effective.get(&(side, entry.id.clone())).cloned();
-    let entries: Vec<&Entry> = discovered.inventory.entries.values().collect();
     entries
         .into_par_iter()
         .filter_map(|entry| {

@@ -13,14 +13,14 @@ use crate::plan::change::{Action, Change, Phase};
 use crate::plan::dependents::{self, Deletion};
 use crate::plan::pairing::Pair;
 use crate::plan::permission;
-use crate::plan::reason::Reason;
+use crate::plan::reason::{LiveCopy, Reason};
 use crate::plan::removal::{self, Operation};
 use crate::snapshot::LiveObject;
 
 impl Planner<'_> {
     /// Adds to each object that is deleted, be it for good or to be created again, what hangs on it.
     pub(super) fn find_dependents(&self, changes: &mut [Change], operation: Operation<'_>) {
-        let deleted = |change: &Change| matches!(change.action, Action::Prune | Action::Recreate);
+        let deleted = |change: &Change| matches!(change.action, Action::Prune | Action::Recreate) || deletes_as_hook(change);
         let going: HashSet<ResourceKey> = changes.iter().filter(|change| deleted(change)).map(|change| change.key.clone()).collect();
         if going.is_empty() {
             return;
@@ -72,4 +72,10 @@ impl Planner<'_> {
         }
         rows.into_iter().enumerate().map(|(index, row)| row.change(order + index + 1, Phase::Sync, 0, true)).collect()
     }
+}
+
+/// Whether a hook takes the live object under its name, and with it what hangs on it. Pods of Jobs are not worth a word.
+fn deletes_as_hook(change: &Change) -> bool {
+    let deletes = matches!(change.reason, Reason::Hook { live_copy: LiveCopy::DeletedFirst | LiveCopy::DeletedAfter });
+    change.action == Action::Hook && deletes && !change.key.is("batch", "Job") && !change.key.is("", "Pod")
 }

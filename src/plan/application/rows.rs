@@ -14,7 +14,7 @@ use crate::plan::change::{Action, Phase};
 use crate::plan::diff::{self, Method, ObjectDiff};
 use crate::plan::failure::{self, ApplyStrategy, Failure, FailureKind, Outcome};
 use crate::plan::pairing::Pair;
-use crate::plan::reason::{Reason, Refused};
+use crate::plan::reason::{LiveCopy, Reason, Refused};
 use crate::snapshot::LiveObject;
 
 impl Planner<'_> {
@@ -97,24 +97,32 @@ impl Planner<'_> {
     }
 
     pub(super) fn hook_row(&self, pair: &Pair, phase: Phase) -> Row {
-        let mut row = Row::new(pair, Action::Hook, Reason::Hook { recreates: false });
+        let mut row = Row::new(pair, Action::Hook, Reason::Hook { live_copy: LiveCopy::Stays });
         row.phase = phase;
         row.hook = true;
         let Some(target) = &pair.target else { return row };
         let named = crate::manifest::metadata_str(&target.object, "name").is_some_and(|name| !name.is_empty());
         let live = pair.live.as_ref().filter(|_| named);
-        let recreates = hook::delete_policies(&target.object).contains(&DeletePolicy::BeforeHookCreation);
+        let policies = hook::delete_policies(&target.object);
+        let recreates = policies.contains(&DeletePolicy::BeforeHookCreation);
         let context = self.world.failure_context(&self.server);
         let problem = match live {
             Some(live) if !recreates => {
                 let apply = self.apply(&target.object, Some(live.object()));
                 match failure::foresee_apply(&target.object, live.object(), apply, context) {
                     Outcome::Fail(failure) => Some(failing(&failure)),
-                    _ => None,
+                    _ => {
+                        if policies.contains(&DeletePolicy::HookSucceeded) {
+                            row.reason = Reason::Hook { live_copy: LiveCopy::DeletedAfter };
+                        }
+                        None
+                    }
                 }
             }
             _ => {
-                row.reason = Reason::Hook { recreates: live.is_some() };
+                if live.is_some() {
+                    row.reason = Reason::Hook { live_copy: LiveCopy::DeletedFirst };
+                }
                 let ground = if live.is_none() { self.missing_ground(target) } else { None };
                 let unfit = || failure::foresee_create(&target.object, self.apply(&target.object, None), context);
                 ground.map(nothing_there).or_else(|| unfit().map(|failure| failing(&failure)))

@@ -7,6 +7,7 @@ use super::sample::{Sample, change, every_action, field, finding, location, plan
 use super::{every_mode, json_of, schema, two_files};
 use crate::finding::{Finding, Severity, Unjudged};
 use crate::manifest::{ResourceKey, Side};
+use crate::plan::reason::LiveCopy;
 use crate::plan::{Action, Change, Dependent, Reason, SyncMode, Tie};
 use crate::report::applications::Node;
 use crate::report::{FileLinks, Report, RuleText, Setting, github, gitlab, html, junit, markdown, plan_text, sarif, text};
@@ -329,7 +330,7 @@ const HOSTILE: &str = "x\n::error::injected\r\n##[error]injected\n# injected\n</
 /// A report in which every text is hostile.
 fn hostile() -> Sample {
     let key = ResourceKey::new(HOSTILE, HOSTILE, HOSTILE, HOSTILE);
-    let mut updated = change(1, Action::Update, HOSTILE, HOSTILE, Reason::Hook { recreates: true });
+    let mut updated = change(1, Action::Update, HOSTILE, HOSTILE, Reason::Hook { live_copy: LiveCopy::DeletedFirst });
     updated.key = key.clone();
     updated.cluster = Some(HOSTILE.into());
     updated.version = HOSTILE.into();

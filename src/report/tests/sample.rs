@@ -10,6 +10,7 @@ use super::super::{Report, RuleText, Setting};
 use crate::argocd::Application;
 use crate::finding::{Finding, Location, Severity, Suppression, Unjudged};
 use crate::manifest::{Manifest, Origin, ResourceKey, Side};
+use crate::plan::reason::LiveCopy;
 use crate::plan::{Action, AppChange, Basis, Change, Dependent, FieldChange, Phase, Reason, SyncDecision, SyncMode, SyncPlan, Tie};
 use crate::snapshot::SnapshotSource;
 
@@ -169,7 +170,10 @@ pub(super) fn dependent(kind: &str, name: &str, tie: Tie, application: Option<&s
 
 /// One change of every action, in several phases and waves.
 pub(super) fn every_action() -> Vec<Change> {
-    let hook = Change { phase: Phase::PreSync, ..change(1, Action::Hook, "batch/Job", "migrate", Reason::Hook { recreates: true }) };
+    let hook = Change {
+        phase: Phase::PreSync,
+        ..change(1, Action::Hook, "batch/Job", "migrate", Reason::Hook { live_copy: LiveCopy::DeletedFirst })
+    };
     let update = Change {
         diff: vec![
             FieldChange {

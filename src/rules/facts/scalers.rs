@@ -86,6 +86,11 @@ impl<'a> Scalers<'a> {
     }
 }
 
+/// The workload that an object scales, if it is an autoscaler.
+pub fn workload_of(key: &ResourceKey, object: &Value) -> Option<ResourceKey> {
+    if is_scaler(key) { scaled(key, object).map(|(workload, ..)| workload) } else { None }
+}
+
 fn is_scaler(key: &ResourceKey) -> bool {
     KINDS.iter().any(|(group, kind)| key.is(group, kind))
 }
