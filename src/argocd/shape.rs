@@ -59,12 +59,9 @@ const SPEC: Shape = Map(&[
 pub fn spec_problem(object: &Value) -> Option<SpecProblem> {
     let problem = |pointer: &str, message: String| Some(SpecProblem { pointer: pointer.to_owned(), message });
     let Some(spec) = object.get("spec").filter(|spec| !spec.is_null()) else { return problem("", "spec is missing".to_owned()) };
-    if let Some(Wrong { mut path, value, wanted }) = wrong(spec, &SPEC) {
-        path.push("/spec".to_owned());
-        path.reverse();
-        let pointer = path.concat();
-        let message = format!("{} is {}, not {wanted}", dotted(&pointer), type_of(value));
-        return problem(&pointer, message);
+    if let Some(WrongType { pointer, wanted }) = wrong_type(object) {
+        let value = object.pointer(&pointer).unwrap_or(&Value::Null);
+        return problem(&pointer, format!("{} is {}, not {wanted}", dotted(&pointer), type_of(value)));
     }
     let is_there = |field: &str| spec.get(field).is_some_and(|value| !value.is_null());
     let missing = if !is_there("destination") {
@@ -81,19 +78,29 @@ pub fn spec_problem(object: &Value) -> Option<SpecProblem> {
     }
 }
 
-/// A value of another type, and the way to it, last step first.
-struct Wrong<'v> {
-    path: Vec<String>,
-    value: &'v Value,
-    wanted: &'static str,
+/// A value of another type than Argo CD's schema says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongType {
+    /// JSON pointer to the value.
+    pub pointer: String,
+    /// The type that it must have, in words.
+    pub wanted: &'static str,
 }
 
-/// The first value that has not the type that it must have.
-fn wrong<'v>(value: &'v Value, shape: &Shape) -> Option<Wrong<'v>> {
-    let below = |step: String, found: Option<Wrong<'v>>| {
-        found.map(|mut wrong| {
-            wrong.path.push(step);
-            wrong
+/// The first value of an Application's spec that has another type than it must have.
+pub fn wrong_type(object: &Value) -> Option<WrongType> {
+    let (mut path, wanted) = wrong(object.get("spec")?, &SPEC)?;
+    path.push("/spec".to_owned());
+    path.reverse();
+    Some(WrongType { pointer: path.concat(), wanted })
+}
+
+/// The way to the first value that has not the type that it must have, last step first, and that type.
+fn wrong(value: &Value, shape: &Shape) -> Option<(Vec<String>, &'static str)> {
+    let below = |step: String, found: Option<(Vec<String>, &'static str)>| {
+        found.map(|(mut path, wanted)| {
+            path.push(step);
+            (path, wanted)
         })
     };
     let wanted = match (shape, value) {
@@ -109,7 +116,7 @@ fn wrong<'v>(value: &'v Value, shape: &Shape) -> Option<Wrong<'v>> {
         (Text, _) => "a text",
         (Flag, _) => "true or false",
     };
-    Some(Wrong { path: Vec::new(), value, wanted })
+    Some((Vec::new(), wanted))
 }
 
 fn dotted(pointer: &str) -> String {

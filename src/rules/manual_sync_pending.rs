@@ -1,9 +1,12 @@
 //! `manual-sync-pending`: an Application that a person syncs has changes that wait.
 
 use super::draft::{Draft, Findings};
-use super::facts::{View, enumerate, plural};
+use super::facts::{View, enumerate, named_with_data_first, of_conditions, plural};
+use crate::argocd::AppId;
+use crate::argocd::names::GROUP;
 use crate::inventory::{Delivery, Entry};
-use crate::plan::{Action, Reason, SyncMode, SyncPlan};
+use crate::manifest::ResourceKey;
+use crate::plan::{Action, Condition, ONCE_APPLIED, Reason, SyncMode, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     for plan in view.facts.plans.iter().filter(|plan| plan.sync.mode == SyncMode::Manual) {
@@ -15,6 +18,44 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             "no automated sync",
         ));
     }
+    for (plan, condition) in of_conditions(view, ONCE_APPLIED) {
+        findings.extend(lost_later(view, plan, condition));
+    }
+}
+
+/// What an Application deletes once its parent is synced by hand, where that is more than it deletes as it is.
+fn lost_later(view: &View<'_>, plan: &SyncPlan, condition: &Condition) -> Option<Draft> {
+    condition.key.as_ref()?;
+    let parent = view.entry(&plan.application.id).filter(|entry| entry.delivery() == Some(&Delivery::ParentSync))?.parent()?;
+    let message = format!("`{}` stays as it is until `{}` is synced by hand; {}", plan.application.id.name, parent.name, condition.message);
+    Some(Draft::of_application(&plan.application, message).introduced(plan.affected).at(
+        plan.origin.as_ref(),
+        "/spec",
+        "waits for its parent",
+    ))
+}
+
+/// What ticking prune deletes besides an Application that leaves Git: its objects, if its finalizer says so.
+fn goes_along(view: &View<'_>, plan: &SyncPlan) -> String {
+    let control = &view.facts.live.settings().namespace;
+    let leaves = plan.changes.iter().filter(|change| change.reason == Reason::ManualSync && change.key.is(GROUP, "Application"));
+    let told = leaves.filter_map(|change| {
+        let id = AppId::new(&change.key.namespace, &change.key.name);
+        let (application, _) = view.entry(&id)?.live.as_ref().filter(|(application, _)| application.cascades())?;
+        let server = &view.plan_of(&id)?.server;
+        let objects = view.facts.live.tracked_by(server, &id.instance(control));
+        let keys: Vec<&ResourceKey> = objects.iter().map(|object| &object.key).collect();
+        let named = || {
+            format!(
+                "Application {} with its {}: {}",
+                application.id.name,
+                plural(keys.len(), "live object"),
+                named_with_data_first(&keys, 5)
+            )
+        };
+        (!keys.is_empty()).then(named)
+    });
+    told.fold(String::new(), |text, told| text + "; with it goes " + &told)
 }
 
 fn message(view: &View<'_>, plan: &SyncPlan) -> Option<String> {
@@ -36,12 +77,13 @@ fn message(view: &View<'_>, plan: &SyncPlan) -> Option<String> {
         1 => "; the removal happens only if prune is ticked",
         _ => "; the removals happen only if prune is ticked",
     };
+    let along = goes_along(view, plan);
     let (name, waiting) = (&plan.application.id.name, enumerate(&waiting, 3));
     let created_later = view.entry(&plan.application.id).filter(|entry| entry.live.is_none());
     let created_later = created_later.filter(|entry| entry.delivery() == Some(&Delivery::ParentSync)).and_then(Entry::parent);
     Some(match created_later {
         Some(parent) => format!("`{name}` does not exist before somebody syncs `{}`: {waiting} {wait} for that", parent.name),
-        None => format!("`{name}` is synced by hand: {waiting} {wait} for somebody to sync it{prune}"),
+        None => format!("`{name}` is synced by hand: {waiting} {wait} for somebody to sync it{prune}{along}"),
     })
 }
 

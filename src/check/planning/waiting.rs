@@ -45,14 +45,18 @@ pub(super) fn once_applied(
         previous_server: if now == then { previous_server(candidate, world) } else { now },
         revision: revision(application, sources),
     };
-    let different = differences(plan, &application::plan(&input, world));
+    let then = application::plan(&input, world);
+    let different = differences(plan, &then);
     if different.is_empty() {
         return None;
     }
     let (count, shown) = (different.len(), different.get(..MAX_NAMED).unwrap_or(&different).join(", "));
     let more = if count > MAX_NAMED { format!(" and {} more", count - MAX_NAMED) } else { String::new() };
     let message = format!("once {who}, other things happen: {shown}{more}");
-    Some(Condition { kind: ONCE_APPLIED, message, key: None, origin: plan.origin.clone() })
+    // What it is about is what would be lost.
+    let stays = |key: &ResourceKey| !plan.changes.iter().any(|change| change.key == *key && change.action.deletes());
+    let key = then.changes.iter().find(|change| change.action.deletes() && stays(&change.key)).map(|change| change.key.clone());
+    Some(Condition { kind: ONCE_APPLIED, message, key, origin: plan.origin.clone() })
 }
 
 /// What one plan does and the other does not, each in words.
@@ -66,7 +70,9 @@ fn differences(now: &SyncPlan, then: &SyncPlan) -> Vec<String> {
     if now.sync.mode != then.sync.mode {
         found.push(format!("the sync is {} instead of {}", then.sync.mode.as_str(), now.sync.mode.as_str()));
     }
-    for ((key, cluster), action) in &after {
+    // What is deleted stands first, so that it is not among what is only counted.
+    let (deleted, others): (Vec<_>, Vec<_>) = after.iter().partition(|(_, action)| action.deletes());
+    for ((key, cluster), action) in deleted.into_iter().chain(others) {
         match before.get(&(*key, *cluster)) {
             Some(same) if same == action => {}
             Some(other) => found.push(format!("{} {} instead of {}", action.as_str(), key.named(), other.as_str())),

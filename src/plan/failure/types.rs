@@ -6,6 +6,8 @@ use serde_json::{Map, Value};
 
 use super::subject::{Subject, dotted, join};
 use super::{Certainty, FailureKind, Problem};
+use crate::argocd::names::GROUP;
+use crate::argocd::shape::{WrongType, wrong_type};
 use crate::manifest::base64;
 use crate::plan::schema::{Schemas, TypeError};
 use crate::snapshot::is_redacted;
@@ -19,6 +21,11 @@ pub(super) fn problem(subject: &Subject<'_>, object: &Value, schemas: &Schemas) 
         let reason = format!("{} of {subject} must be {expected} (got {got})", dotted(&pointer));
         let certainty = if subject.is_built_in() { Certainty::Measured } else { Certainty::Likely };
         return Some(Problem::new(FailureKind::TypeError { pointer, expected, got }, certainty, reason));
+    }
+    if let Some(WrongType { pointer, wanted }) = subject.is(GROUP, "Application").then(|| wrong_type(object)).flatten() {
+        let got = object.pointer(&pointer).map_or("nothing", name_of);
+        let reason = format!("{} of {subject} must be {wanted} (got {got})", dotted(&pointer));
+        return Some(Problem::new(FailureKind::TypeError { pointer, expected: wanted, got }, Certainty::Likely, reason));
     }
     if let Some(pointer) = not_base64(subject, object) {
         let reason = format!("{} of {subject} is not base64", dotted(&pointer));
@@ -102,6 +109,19 @@ mod tests {
                 "spec.template.spec.containers[0].env[0].value of Deployment a must be a string (got boolean): the sync will fail at this object"
             )
         );
+    }
+
+    #[test]
+    fn the_types_of_an_application_are_known_without_its_definition() {
+        let automated = |prune: Value| {
+            let spec = json!({"project": "default", "destination": {}, "source": {}, "syncPolicy": {"automated": {"prune": prune}}});
+            message(&json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "a"}, "spec": spec}))
+        };
+        assert_eq!(
+            automated(json!("yes please")).unwrap(),
+            "spec.syncPolicy.automated.prune of Application a must be true or false (got string): the sync will likely fail at this object"
+        );
+        assert_eq!(automated(json!(true)), None);
     }
 
     #[test]
