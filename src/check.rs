@@ -32,7 +32,7 @@ use crate::manifest::Side;
 use crate::plan::SyncPlan;
 use crate::render::Cache;
 use crate::repo::RepoError;
-use crate::rules::{RuleError, RuleSet};
+use crate::rules::{self, RuleError, RuleSet};
 use crate::snapshot::{self, SnapshotError, SnapshotSource};
 
 pub use options::{Head, Options};
@@ -136,7 +136,6 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     };
     let silent = judged.bugs.iter().map(|bug| Unjudged { application: None, what: bug.during.clone(), why: bug.to_string() });
     outcome.unjudged.extend(silent);
-    outcome.notes.extend(planning::shipped_along(&planned.plans));
     outcome.notes.extend(judging::left_out(judged.left_out));
     // Both sides may have the same to say.
     let mut said: HashSet<String> = outcome.notes.iter().cloned().collect();
@@ -151,6 +150,10 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     outcome.plans = planned.plans;
     outcome.inventory = discovered.inventory;
     locate::locate(&mut outcome, &revisions, rules.policy().counts_of_this_change);
+    if options.all && options.applications.is_empty() {
+        let idle = comments::idle(&outcome, &comments);
+        locate::add(rules::of_idle_comments(&idle, &rules, &judged.skipped), &mut outcome, &revisions);
+    }
     free_aside((sources.into_remains(), discovered.effective, live));
     Ok(outcome)
 }

@@ -22,31 +22,43 @@ mod set;
 pub mod suppress;
 
 mod app_renders_nothing;
+mod app_wave_not_gated;
 mod application_renamed;
 mod appset_app_left_behind;
 mod appset_drops_application;
 mod appset_generates_nothing;
 mod appset_generation_fails;
 mod cascade_delete_application;
+mod change_not_noticed;
 mod config_change_no_rollout;
 mod destination_changed;
 mod duplicate_application_name;
 mod duplicate_key;
+mod duplicate_resource;
 mod field_owned_by_other;
 mod generate_paths_miss_change;
 mod hook_deletes_data;
+mod hook_leftover;
 mod hook_needs_later_object;
+mod ignore_rule_never_matches;
 mod ignored_field_reset_on_sync;
 mod image_updater_override;
+mod invalid_sync_wave;
 mod kind_not_served;
+mod leftover_untracked;
 mod live_application_drift;
 mod live_edit_overwritten;
 mod manual_sync_pending;
 mod mass_prune;
+mod mass_rename;
 mod moved_between_apps;
+mod namespace_metadata_ignored;
 mod non_string_metadata;
 mod nondeterministic_render;
 mod orphaned_by_app_removal;
+mod out_of_bounds_symlink;
+mod pending_changes;
+mod pod_security_rejects_live;
 mod project_denies;
 mod project_removed_in_use;
 mod protection_misspelled;
@@ -58,26 +70,32 @@ mod prune_unrendered;
 mod render_failed;
 mod replicas_drop_to_default;
 mod replicas_owned_by_autoscaler;
+mod resources_owned_by_recommender;
 mod revision_not_tracked;
+mod shared_resource;
 mod snapshot_stale;
 mod source_path_missing;
 mod stateful_identity_changed;
 mod suppression_expired;
 mod suppression_unused;
 mod sync_refused;
+mod sync_window_blocks;
+mod unknown_argocd_annotation;
 mod unknown_field;
 mod unknown_hook_type;
+mod unknown_sync_option;
 mod unmanaged_application;
 mod wave_deadlock;
 
 pub use definition::{At, Cel, Definition, DefinitionError, Example, Grade, Logic, Match, Need, Of, Status, Validation};
 pub use facts::workload_of;
-pub use judge::{Judged, Skipped, judge};
+pub use judge::{Judged, Skipped, judge, of_idle_comments, sort};
 pub use pages::{Page, pages};
 pub use set::{RuleError, RuleSet, RuleSettings};
 
 use std::sync::Arc;
 
+use crate::argocd::AppId;
 use crate::inventory::Inventory;
 use crate::manifest::{Origin, ResourceKey, Side};
 use crate::plan::SyncPlan;
@@ -98,6 +116,8 @@ pub struct Facts<'a> {
     pub render_failures: &'a [RenderFailure],
     /// Objects of which something is rendered differently each time.
     pub unstable: &'a [UnstableObject],
+    /// Objects that the change gives to an Application while another one, which it does not touch, renders them as well.
+    pub rendered_elsewhere: &'a [RenderedElsewhere],
     /// Seconds since 1970 at the time of the run.
     pub now: i64,
     /// Age in seconds from which a snapshot counts as stale.
@@ -145,6 +165,21 @@ pub struct UnstableObject {
     pub key: ResourceKey,
     /// JSON pointers of the fields; one empty pointer where the object is not there each time.
     pub pointers: Vec<String>,
+}
+
+/// An object that an Application takes over while the Application that has it so far renders it on.
+#[derive(Clone, Debug)]
+pub struct RenderedElsewhere {
+    /// The object.
+    pub key: ResourceKey,
+    /// The Application that takes it over, `namespace/name`.
+    pub application: String,
+    /// The Application that has it.
+    pub other: AppId,
+    /// Whether that one heals itself.
+    pub other_heals: bool,
+    /// Where it renders the object.
+    pub origin: Origin,
 }
 
 /// A source that could not be rendered.

@@ -31,6 +31,7 @@ pub(super) fn judge(
         duplicate_keys: &planned.duplicate_keys,
         render_failures: &planned.failures,
         unstable: &planned.unstable,
+        rendered_elsewhere: &planned.rendered_elsewhere,
         now: options.now.as_second(),
         max_snapshot_age: options.max_snapshot_age.or(max_age).unwrap_or(A_DAY),
         comments,

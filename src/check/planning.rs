@@ -6,6 +6,7 @@ mod assumed;
 mod beside;
 mod candidate;
 mod comparison;
+mod elsewhere;
 mod failures;
 mod gone;
 mod unseen;
@@ -34,11 +35,10 @@ use crate::plan::application::{self, Input};
 use crate::plan::attempt::Revision;
 use crate::plan::change::NOT_JUDGED;
 use crate::plan::{AppChange, Basis, SyncMode, SyncPlan, World};
-use crate::rules::{DuplicateKey, RenderFailure, UnstableObject};
+use crate::rules::{DuplicateKey, RenderFailure, RenderedElsewhere, UnstableObject};
 use crate::snapshot::LiveState;
 
 pub(super) use assumed::{assumed, assumed_objects, may_be_planned};
-pub(super) use comparison::shipped_along;
 
 /// What planning found out.
 #[derive(Default)]
@@ -57,6 +57,8 @@ pub(super) struct Planned {
     pub(super) duplicate_keys: Vec<DuplicateKey>,
     /// Objects of which something is rendered differently each time.
     pub(super) unstable: Vec<UnstableObject>,
+    /// Objects that an Application takes over from one that renders them on.
+    pub(super) rendered_elsewhere: Vec<RenderedElsewhere>,
     /// Remarks for people.
     pub(super) notes: BTreeSet<String>,
 }
@@ -111,6 +113,7 @@ pub(super) fn plan(
         .filter_map(|candidate| plan_caught(candidate, worlds, discovered, sources, true).plan)
         .filter(|plan| wanted.takes(&plan.application.id))
         .collect();
+    planned.rendered_elsewhere = elsewhere::rendered_elsewhere(&plans, discovered, sources, &head);
     let goes = |id: &AppId| plans.get(id).is_some_and(|plan| plan.sync.mode == SyncMode::Deleted);
     planned.failures.retain(|failure| !goes(&app_id(&failure.application)));
     planned.unjudged.retain(|unjudged| !unjudged.application.as_deref().is_some_and(|id| goes(&app_id(id))));
@@ -121,6 +124,7 @@ pub(super) fn plan(
     planned.failures.retain(|failure| shown(&failure.application));
     planned.duplicate_keys.retain(|duplicate| shown(&duplicate.application));
     planned.unstable.retain(|unstable| shown(&unstable.application));
+    planned.rendered_elsewhere.retain(|object| shown(&object.application));
     planned.unjudged.extend(discovered.unjudged.iter().cloned());
     planned.unjudged.retain(|unjudged| unjudged.application.as_deref().is_none_or(shown));
     planned.unjudged.sort();

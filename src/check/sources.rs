@@ -125,6 +125,12 @@ impl<'a> Sources<'a> {
         is_here
     }
 
+    /// Whether the change adds a link that stops every Application with a source here, this one among them.
+    pub(super) fn is_stopped_by_a_new_link(&self, application: &Application) -> bool {
+        let appears = matches!(&self.broken_links, [None, Some(_)]);
+        appears && application.spec.sources().iter().any(|source| self.is_here(source) && self.pin(source).is_none())
+    }
+
     /// What a source in this repository follows: `None` where a change of the base branch reaches it.
     pub(super) fn pin(&self, source: &Source) -> Option<Follows> {
         let revisions = self.revisions;
@@ -354,7 +360,7 @@ impl<'a> Sources<'a> {
             let message = format!(
                 "the repository has a symbolic link that leaves it ({broken}): Argo CD refuses every Application of the repository"
             );
-            return Err(RenderError::new("render-failed", message, "Remove the link.").into());
+            return Err(RenderError::new("out-of-bounds-symlink", message, "Remove the link.").into());
         }
         let Some(path) = clean_path(&source.path).filter(|_| !source.path.starts_with('/')) else {
             let message = format!("the source path {} is not inside the repository", source.path);

@@ -288,6 +288,11 @@ pub const NOT_JUDGED: &str = "NotJudged";
 /// Kind of a remark that something else happens once the Application's definition is applied, which the merge alone does not do.
 pub const ONCE_APPLIED: &str = "OnceApplied";
 
+/// Kind of a remark on a hook that leaves Git while a copy of it is live.
+pub const HOOK_LEFT: &str = "HookLeft";
+/// Kind of a remark on an object that leaves Git while nobody tracks the live one.
+pub const UNTRACKED_LEFT: &str = "UntrackedLeft";
+
 /// A remark on the whole Application, such as a resource that appears twice.
 #[derive(Clone, Debug)]
 pub struct Condition {

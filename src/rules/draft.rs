@@ -152,6 +152,11 @@ impl<'d> Findings<'d> {
         self.policy.parameters(self.rule, plan).get(name).and_then(serde_json::Value::as_f64).unwrap_or(fallback)
     }
 
+    /// A parameter of the rule for the change as a whole as a number; `fallback` where it is none.
+    pub(super) fn number_of_change(&self, name: &str, fallback: f64) -> f64 {
+        self.rule.parameters.get(name).and_then(serde_json::Value::as_f64).unwrap_or(fallback)
+    }
+
     /// What was written down.
     pub(super) fn into_found(self) -> Vec<Finding> {
         self.found

@@ -2,6 +2,7 @@
 
 mod conditions;
 mod failures;
+mod pod_security;
 mod protection;
 mod references;
 mod scalers;
@@ -9,12 +10,13 @@ mod sets;
 mod volumes;
 mod writers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::Value;
 
 pub(super) use conditions::{draft_of_condition, hangs, of_conditions};
-pub(super) use failures::render_failures;
+pub(super) use failures::{id_of, render_failures};
+pub(super) use pod_security::{Level, violation};
 pub(super) use protection::{Misspelling, misspelled};
 pub(super) use references::{References, pod_template, use_by};
 pub use scalers::workload_of;
@@ -31,6 +33,9 @@ use crate::manifest::ResourceKey;
 use crate::plan::diff::IgnoreRules;
 use crate::plan::diff::ignore::Target;
 use crate::plan::{Action, Change, SyncMode, SyncPlan};
+
+/// Parents above an Application that are followed.
+const MAX_PARENTS: usize = 50;
 
 /// The facts of a run with look-ups over them.
 pub(super) struct View<'a> {
@@ -82,6 +87,11 @@ impl<'a> View<'a> {
         self.by_key.get(key).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// Objects that more than one change is about, with those changes.
+    pub(super) fn contested(&self) -> impl Iterator<Item = (&'a ResourceKey, &[(&'a SyncPlan, &'a Change)])> {
+        self.by_key.iter().filter(|(_, changes)| changes.len() > 1).map(|(key, changes)| (*key, changes.as_slice()))
+    }
+
     /// What happens to the object of an Application, with the parent that does it.
     pub(super) fn change_of_application(&self, id: &AppId) -> Option<(&'a SyncPlan, &'a Change)> {
         self.changes_of(&application_key(id)).iter().find(|(_, change)| change.key.kind.as_ref() == "Application").copied()
@@ -97,6 +107,33 @@ impl<'a> View<'a> {
         self.facts.inventory.entries.get(id)
     }
 
+    /// Whether two Applications are certainly of one installation. A repository may hold those of several, and what is live tells them apart;
+    /// without a snapshot only what a common parent, a common set or a common folder says counts.
+    pub(super) fn are_together(&self, one: &AppId, other: &AppId) -> bool {
+        if !self.facts.live.is_assumed() {
+            return true;
+        }
+        let folder = |id: &AppId| {
+            let path = &self.entry(id)?.definition()?.manifest.origin.path;
+            path.rsplit_once('/').map(|(folder, _)| folder.to_owned())
+        };
+        self.top_of(one) == self.top_of(other) || (folder(one).is_some() && folder(one) == folder(other))
+    }
+
+    /// The Application or ApplicationSet at the top of the chain that makes an Application; itself where none does.
+    fn top_of<'i>(&'i self, id: &'i AppId) -> &'i AppId {
+        let mut top = id;
+        for _ in 0..MAX_PARENTS {
+            let Some(entry) = self.entry(top) else { return top };
+            match (entry.parent(), entry.generated()) {
+                (Some(parent), _) if parent != top => top = parent,
+                (_, Some(by)) => return &by.set,
+                _ => return top,
+            }
+        }
+        top
+    }
+
     /// The Application that an instance name of a tracking id stands for.
     pub(super) fn application_of(&self, instance: &str) -> AppId {
         AppId::of_instance(instance, &self.facts.live.settings().namespace)
@@ -106,6 +143,11 @@ impl<'a> View<'a> {
 /// The key of an Application object.
 pub(super) fn application_key(id: &AppId) -> ResourceKey {
     ResourceKey::new(crate::argocd::names::GROUP, "Application", &id.namespace, &id.name)
+}
+
+/// Whether an Application has the object in Git.
+pub(super) fn is_rendered_by_any(view: &View<'_>, key: &ResourceKey) -> bool {
+    view.changes_of(key).iter().any(|(_, change)| change.target.is_some())
 }
 
 /// Server of the cluster on which a change happens.
@@ -190,11 +232,37 @@ pub(super) fn named_with_data_first(keys: &[&ResourceKey], limit: usize) -> Stri
 /// Whether one name is the other with a word before or behind it, or with another content hash as kustomize writes it: what a prefix, a
 /// suffix or an edited generator makes of a name.
 pub(super) fn are_related_names(one: &str, other: &str) -> bool {
-    let extends = |long: &str, short: &str| {
-        let word = |rest: &str, starts: bool| if starts { rest.ends_with(['-', '.']) } else { rest.starts_with(['-', '.']) };
-        long.strip_suffix(short).is_some_and(|rest| word(rest, true)) || long.strip_prefix(short).is_some_and(|rest| word(rest, false))
-    };
-    one == other || extends(one, other) || extends(other, one) || without_hash(one).is_some_and(|stem| without_hash(other) == Some(stem))
+    RelatedNames::new(HashSet::from([one])).has(other)
+}
+
+/// Names of objects, to look up whether one of them is related to another name.
+pub(super) struct RelatedNames<'k> {
+    names: HashSet<&'k str>,
+    shorter: HashSet<&'k str>,
+    stems: HashSet<&'k str>,
+}
+
+impl<'k> RelatedNames<'k> {
+    pub(super) fn new(names: HashSet<&'k str>) -> Self {
+        let shorter = names.iter().flat_map(|name| affixes(name)).map(|(_, rest, _)| rest).collect();
+        let stems = names.iter().filter_map(|name| without_hash(name)).collect();
+        Self { names, shorter, stems }
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names.contains(name)
+            || self.shorter.contains(name)
+            || affixes(name).any(|(_, rest, _)| self.names.contains(rest))
+            || without_hash(name).is_some_and(|stem| self.stems.contains(stem))
+    }
+}
+
+/// What may have been put before or behind a name, with what is left, and whether it stands before: whole words only.
+pub(super) fn affixes(name: &str) -> impl Iterator<Item = (&str, &str, bool)> {
+    name.match_indices(['-', '.']).filter(move |(at, _)| *at > 0 && *at + 1 < name.len()).flat_map(move |(at, _)| {
+        let ((front, rest), (stem, behind)) = (name.split_at(at + 1), name.split_at(at));
+        [(front, rest, true), (behind, stem, false)]
+    })
 }
 
 /// A name without its content hash: ten characters of kustomize's alphabet.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{DuplicateKey, Facts, RenderFailure, RuleSet, UnstableObject, WaiverComment};
+use super::{DuplicateKey, Facts, RenderFailure, RenderedElsewhere, RuleSet, UnstableObject, WaiverComment};
 use crate::argocd::{AppId, Application, ApplicationSet, ApplicationsSync};
 use crate::finding::{Finding, Severity};
 use crate::inventory::{Definition, Delivery, Entry, GeneratedBy, Generation, Inventory, SetDefinition, SetEntry};
@@ -23,6 +23,7 @@ pub(super) struct Run {
     pub(super) duplicate_keys: Vec<DuplicateKey>,
     pub(super) render_failures: Vec<RenderFailure>,
     pub(super) unstable: Vec<UnstableObject>,
+    pub(super) rendered_elsewhere: Vec<RenderedElsewhere>,
     pub(super) comments: Vec<WaiverComment>,
     pub(super) now: i64,
 }
@@ -36,6 +37,7 @@ impl Default for Run {
             duplicate_keys: Vec::new(),
             render_failures: Vec::new(),
             unstable: Vec::new(),
+            rendered_elsewhere: Vec::new(),
             comments: Vec::new(),
             now: 0,
         }
@@ -51,6 +53,7 @@ impl Run {
             duplicate_keys: &self.duplicate_keys,
             render_failures: &self.render_failures,
             unstable: &self.unstable,
+            rendered_elsewhere: &self.rendered_elsewhere,
             now: self.now,
             max_snapshot_age: 86_400,
             comments: &self.comments,

@@ -10,6 +10,7 @@ use jiff::civil::Date;
 use super::baseline::Baseline;
 use super::facts::View;
 use super::set::{Rule, RuleSettings};
+use crate::argocd::AppId;
 use crate::finding::{Finding, Selector, Subject};
 use crate::manifest::Origin;
 use crate::plan::SyncPlan;
@@ -119,9 +120,8 @@ impl Policy {
 /// What a finding shows of itself to selectors.
 pub(super) fn subject<'a>(finding: &'a Finding, view: &View<'a>) -> Subject<'a> {
     let application = finding.application.as_deref();
-    let plan = application.and_then(|id| id.split_once('/')).and_then(|(namespace, name)| {
-        view.facts.plans.iter().find(|plan| &*plan.application.id.name == name && &*plan.application.id.namespace == namespace)
-    });
+    let id = application.and_then(|id| id.split_once('/')).map(|(namespace, name)| AppId::new(namespace, name));
+    let plan = id.and_then(|id| view.plan_of(&id));
     let mut subject = plan.map(|plan| subject_of_plan(plan, application.unwrap_or_default())).unwrap_or_default();
     subject.application = application;
     subject.resource = finding.resource.as_ref();

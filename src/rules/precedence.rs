@@ -23,15 +23,24 @@ const TABLE: &[(&str, &[&str])] = &[
             "prune-namespace",
             "prune-off-leftover",
             "pvc-unprotected",
+            "root-prunes-itself",
         ],
     ),
     ("prune-unrendered", &["protection-misplaced", "prune-persistent-data", "prune-custom-resource"]),
     (
         "protection-misspelled",
-        &["protection-not-live", "protection-misplaced", "prune-persistent-data", "prune-namespace", "prune-custom-resource"],
+        &[
+            "unknown-sync-option",
+            "protection-not-live",
+            "protection-misplaced",
+            "prune-persistent-data",
+            "prune-namespace",
+            "prune-custom-resource",
+        ],
     ),
     ("protection-not-live", &["protection-misplaced", "prune-persistent-data", "prune-namespace", "prune-custom-resource"]),
     ("protection-misplaced", &["prune-persistent-data", "prune-custom-resource"]),
+    ("root-prunes-itself", &["cascade-delete-application", "orphaned-by-app-removal"]),
     ("stateful-identity-changed", &["prune-persistent-data"]),
     ("prune-collects-dependents", &["prune-custom-resource"]),
     ("nondeterministic-render", &["config-change-no-rollout", "live-edit-overwritten", "field-owned-by-other"]),
@@ -42,7 +51,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("ignored-field-reset-on-sync", &["replicas-owned-by-autoscaler", "field-owned-by-other", "live-edit-overwritten"]),
     ("replicas-drop-to-default", &["replicas-owned-by-autoscaler", "field-owned-by-other", "live-edit-overwritten"]),
     ("replicas-owned-by-autoscaler", &["field-owned-by-other", "live-edit-overwritten"]),
-    ("field-owned-by-other", &["live-edit-overwritten"]),
+    ("field-owned-by-other", &["live-edit-overwritten", "resources-owned-by-recommender"]),
 ];
 
 /// Drops findings about an object that a more exact rule speaks of as well. What stays is as bad as the worst that it stands for.

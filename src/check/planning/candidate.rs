@@ -75,6 +75,7 @@ pub(super) fn of_entries<'a>(entries: Vec<&'a Entry>, discovered: &'a Discovered
                 named.spec.sources() != in_effect.spec.sources() && sources.inputs(named, side).touched_by(changes)
             };
             let touched = is_covered
+                || head.as_ref().is_some_and(|head| sources.is_stopped_by_a_new_link(head))
                 || reads_changed(&head, Side::Head)
                 || reads_changed(&base, Side::Base)
                 || in_vain(&entry.head, &head, Side::Head)

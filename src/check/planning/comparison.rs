@@ -8,13 +8,12 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::candidate::Candidate;
+use crate::argocd::hook;
 use crate::argocd::names::LAST_APPLIED;
 use crate::manifest::{Manifest, ResourceKey, annotation};
-use crate::plan::{Action, AppChange, Change, Phase, Reason, SyncMode, SyncPlan, World, application, permission};
+use crate::plan::change::{HOOK_LEFT, UNTRACKED_LEFT};
+use crate::plan::{Action, AppChange, Change, Condition, Phase, Reason, SyncMode, SyncPlan, World, application, permission};
 use crate::rules::UnstableObject;
-
-/// Earlier changes that one remark names.
-const MAX_NAMED: usize = 6;
 
 /// Both worlds of a comparison.
 #[derive(Clone, Copy)]
@@ -58,24 +57,37 @@ pub(super) fn compare(
         }
         let hidden = no_longer_seen(plan, base_plan, worlds.head);
         plan.changes.extend(hidden);
+        if base_plan.server == plan.server {
+            let left = left_behind(plan, &base_targets, worlds.head);
+            plan.conditions.extend(left);
+        }
     }
 }
 
-/// Names the changes that waited before and that the merge ships along.
-pub(in crate::check) fn shipped_along(plans: &[SyncPlan]) -> Option<String> {
-    let ships = plans.iter().filter(|plan| plan.sync.mode == SyncMode::Automated && plan.sync.starts);
-    let earlier: Vec<String> = ships
-        .flat_map(|plan| plan.changes.iter().filter(|change| change.earlier && change.reached).map(move |change| (plan, change)))
-        .map(|(plan, change)| format!("{} {} ({})", change.action.as_str(), change.key.named(), plan.application.id))
-        .collect();
-    let (count, shown) = (earlier.len(), earlier.get(..MAX_NAMED).unwrap_or(&earlier).join(", "));
-    let rest = count.saturating_sub(MAX_NAMED);
-    let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
-    match count {
-        0 => None,
-        1 => Some(format!("merging also ships 1 earlier change that was never synced: {shown}")),
-        _ => Some(format!("merging also ships {count} earlier changes that were never synced: {shown}{more}")),
+/// Objects that leave Git, are live, and are no part of the Application for Argo CD: hooks, and what carries no tracking.
+///
+/// Source: Argo CD `controller/state.go:CompareAppState` and `gitops-engine/pkg/sync/sync_context.go:getSyncTasks`.
+fn left_behind(plan: &SyncPlan, base_targets: &HashMap<ResourceKey, Arc<Manifest>>, world: &World<'_>) -> Vec<Condition> {
+    if world.live.is_assumed() || !matches!(plan.sync.mode, SyncMode::Automated | SyncMode::Manual | SyncMode::Blocked) {
+        return Vec::new();
     }
+    let seen: HashSet<&ResourceKey> = plan.changes.iter().map(|change| &change.key).collect();
+    let is_gone = |key: &ResourceKey| !seen.contains(key) && !key.is("apiextensions.k8s.io", "CustomResourceDefinition");
+    let mut gone: Vec<(&ResourceKey, &Arc<Manifest>)> = base_targets.iter().filter(|(key, _)| is_gone(key)).collect();
+    gone.sort_by_key(|(key, _)| *key);
+    let remarks = gone.into_iter().filter_map(|(key, manifest)| {
+        let live = world.live.get(&plan.server, key)?;
+        let named = key.named();
+        let (kind, message) = if hook::is_hook(&manifest.object) && hook::is_hook(live.object()) {
+            (HOOK_LEFT, format!("hook {named} leaves Git; hooks are never pruned, so its last copy stays until somebody deletes it"))
+        } else if !hook::is_hook(&manifest.object) && !live.is_owned() && world.live.is_tracked(live).is_none() {
+            (UNTRACKED_LEFT, format!("{named} leaves Git, but the live object is not tracked, so that it stays"))
+        } else {
+            return None;
+        };
+        Some(Condition { kind, message, key: Some(key.clone()), origin: Some(manifest.origin.clone()) })
+    });
+    remarks.collect()
 }
 
 /// The same for an Application of which nothing differs: nothing is introduced, and every target stood in Git before.

@@ -9,7 +9,7 @@ use crate::rules::RenderFailure;
 use crate::rules::draft::Draft;
 
 /// Rules that report failures of their own kind; all others are `render-failed`.
-const EXACT: [&str; 2] = ["source-path-missing", "non-string-metadata"];
+const EXACT: [&str; 3] = ["non-string-metadata", "out-of-bounds-symlink", "source-path-missing"];
 
 /// The failures that a rule reports. What fails of one cause in a parent and below it is one event, the topmost Application's.
 pub(in crate::rules) fn render_failures<'a>(view: &'a View<'_>, rule: &'a str) -> impl Iterator<Item = Draft> + 'a {
@@ -41,7 +41,7 @@ fn topmost(failure: &RenderFailure, failing: &BTreeMap<AppId, &RenderFailure>, v
     on_the_way.pop_first().unwrap_or(top)
 }
 
-fn id_of(application: &str) -> AppId {
+pub(in crate::rules) fn id_of(application: &str) -> AppId {
     let (namespace, name) = application.split_once('/').unwrap_or(("", application));
     AppId::new(namespace, name)
 }
