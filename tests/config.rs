@@ -111,6 +111,27 @@ fn a_waiver_of_the_base_counts_and_one_of_the_change_is_shown_only() {
 }
 
 #[test]
+fn comments_that_waive_nothing_are_told_where_everything_is_looked_at() {
+    let text = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: extra\n  annotations:\n    \
+                # presync: ignore[unknown-argocd-annotation] a trial\n    argocd.argoproj.io/syncwave: \"1\"\n    \
+                # presync: ignore[unknown-argocd-anotation] a slip\n    # presync: ignore[mass-prune] a relic\n";
+    let files = [("apps/orders/extra.yaml", text)];
+    let repository = repository(&files, &files);
+    let idle = |report: &Value| -> Vec<String> {
+        let of_waivers = report["findings"].as_array().unwrap().iter().filter(|finding| finding["rule"] == "suppression-unused");
+        of_waivers.map(|finding| format!("{} {} {}", finding["severity"], finding["location"]["line"], finding["message"])).collect()
+    };
+    assert_eq!(
+        idle(&report(&repository, &["--all"]).0),
+        [
+            "\"warning\" 8 \"the comment in apps/orders/extra.yaml names `unknown-argocd-anotation`, which is no rule\"",
+            "\"info\" 9 \"the comment in apps/orders/extra.yaml waives mass-prune, which finds nothing here\"",
+        ]
+    );
+    assert!(idle(&report(&repository, &[]).0).is_empty());
+}
+
+#[test]
 fn a_waiver_that_is_over_is_pointed_at() {
     let (base, head) =
         both("waivers:\n  - rules: prune-persistent-data\n    match: {names: '*'}\n    reason: a cache\n    expires: 2026-11-29\n");

@@ -41,6 +41,24 @@ pub(super) fn locate(outcome: &mut Outcome, revisions: &Revisions, counts_of_thi
     outcome.texts = texts.into_iter().map(|(file, text)| (file, mask::mask(&text).into())).collect();
 }
 
+/// Adds findings about files of the repository, in their order.
+pub(super) fn add(mut findings: Vec<Finding>, outcome: &mut Outcome, revisions: &Revisions) {
+    let mut texts = Texts::new();
+    findings.retain(|finding| {
+        !outcome
+            .findings
+            .iter()
+            .any(|other| other.rule == finding.rule && other.message == finding.message && other.places.first() == finding.places.first())
+    });
+    for finding in &mut findings {
+        let found = finding.places.iter().filter_map(|place| Some(location(place, &text_of(&place.origin, &mut texts, revisions)?)));
+        finding.locations.extend(found);
+    }
+    outcome.findings.append(&mut findings);
+    crate::rules::sort(&mut outcome.findings);
+    outcome.texts.extend(texts.into_iter().map(|(file, text)| (file, mask::mask(&text).into())));
+}
+
 /// What stands for a place in a chart that is not in the repository: a value file that the change alters, else the Application that names the
 /// chart.
 fn of_fetched_chart(place: &Place, application: Option<&str>, inventory: &Inventory, revisions: &Revisions) -> Option<Place> {

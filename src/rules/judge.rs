@@ -9,8 +9,8 @@ use super::definition::Need;
 use super::draft::Findings;
 use super::facts::View;
 use super::set::{Rule, RuleError, RuleLogic, RuleSet};
-use super::{Facts, edits, policy, precedence, suppress};
-use crate::finding::{Bug, Finding, Severity, bug};
+use super::{Facts, WaiverComment, edits, policy, precedence, suppress, suppression_unused};
+use crate::finding::{Bug, Finding, Severity, Subject, bug};
 use crate::plan::AppChange;
 
 /// What the rules say.
@@ -73,10 +73,7 @@ pub fn judge(facts: &Facts<'_>, rules: &RuleSet) -> Result<Judged, RuleError> {
     super::mutation::apply(&mut judged.findings, facts, rules, |id| !SPEAK_OF_WAIVERS.contains(&id));
     reported(&mut judged, &view, rules);
     precedence::keep_most_exact(&mut judged.findings);
-    let silent = judged.skipped.iter().map(|skipped| skipped.rule.clone());
-    let silent = silent.chain(rules.rules.values().filter(|rule| !rule.enabled).map(|rule| rule.definition.id.clone())).collect();
-    let known = suppress::Known { rules: rules.rules.keys().map(String::as_str).collect(), silent };
-    view.usage = suppress::apply(&mut judged.findings, &view, &rules.policy, &known);
+    view.usage = suppress::apply(&mut judged.findings, &view, &rules.policy, &known(rules, &judged.skipped));
     let mut late = Judged::default();
     for rule in SPEAK_OF_WAIVERS.iter().filter_map(|id| rules.rules.get(*id)).filter(|rule| rules.policy.runs(rule)) {
         if let RuleLogic::Native(native) = &rule.logic {
@@ -91,9 +88,38 @@ pub fn judge(facts: &Facts<'_>, rules: &RuleSet) -> Result<Judged, RuleError> {
     judged.left_out += late.left_out;
     judged.findings.append(&mut late.findings);
     edits::attach(&mut judged.findings, &view);
-    judged.findings.sort_by(|a, b| order(a).cmp(&order(b)));
+    sort(&mut judged.findings);
     judged.skipped.sort();
     Ok(judged)
+}
+
+/// Findings about comments that waive nothing, where everything was looked at; the comments are those that no finding has used.
+pub fn of_idle_comments(comments: &[WaiverComment], rules: &RuleSet, skipped: &[Skipped]) -> Vec<Finding> {
+    let Some(rule) = rules.rules.get("suppression-unused").filter(|rule| rules.policy.runs(rule)) else { return Vec::new() };
+    let mut findings = Findings::new(rule, &rules.policy);
+    suppression_unused::write_down(&suppress::idle_comments(comments, &known(rules, skipped)), &mut findings);
+    let mut found = findings.into_found();
+    found.retain_mut(|finding| {
+        let subject = Subject { files: finding.places.iter().map(|place| &*place.origin.path).collect(), ..Subject::default() };
+        let mut levelled = finding.clone();
+        let is_wanted = rules.policy.levels(&mut levelled, rule, &subject) && !rules.policy.leaves_out(&subject);
+        drop(subject);
+        finding.severity = levelled.severity;
+        is_wanted
+    });
+    found
+}
+
+/// Sorts findings: worst first, then by rule, Application and object.
+pub fn sort(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| order(a).cmp(&order(b)));
+}
+
+/// What there is to waive: rules that ran, and those that did not.
+fn known<'r>(rules: &'r RuleSet, skipped: &[Skipped]) -> suppress::Known<'r> {
+    let silent = skipped.iter().map(|skipped| skipped.rule.clone());
+    let silent = silent.chain(rules.rules.values().filter(|rule| !rule.enabled).map(|rule| rule.definition.id.clone())).collect();
+    suppress::Known { rules: rules.rules.keys().map(String::as_str).collect(), silent }
 }
 
 /// Rules that look at what became of waivers, and therefore run last.

@@ -271,10 +271,34 @@ pub fn comment(line: &str) -> Option<(Vec<&str>, &str)> {
     Some((rules.split(',').map(str::trim).collect(), reason.trim()))
 }
 
+/// The comments on a line of a text, from 1, and on the line above.
+pub fn comments_near(text: &str, line: u32) -> impl Iterator<Item = (Vec<&str>, &str)> {
+    let line = usize::try_from(line).unwrap_or_default().saturating_sub(1);
+    text.lines().skip(line.saturating_sub(1)).take(if line == 0 { 1 } else { 2 }).filter_map(comment)
+}
+
 /// The reason that a line's comment gives for a rule.
 pub fn reason_in_comment(line: &str, rule: &str) -> Option<String> {
     let (rules, reason) = comment(line)?;
     (rules.contains(&rule) && !reason.is_empty()).then(|| reason.to_owned())
+}
+
+/// Comments that waive nothing although everything was looked at. Those of rules that did not run may well waive something.
+pub(super) fn idle_comments(comments: &[WaiverComment], known: &Known<'_>) -> Vec<Unused> {
+    let mut found: Vec<Unused> = mistaken_comments(comments, known).collect();
+    for comment in comments.iter().filter(|comment| !comment.reason.is_empty()) {
+        for rule in comment.rules.iter().filter(|rule| known.rules.contains(rule.as_str()) && !known.silent.contains(*rule)) {
+            found.push(Unused {
+                message: format!("the comment in {} waives {rule}, which finds nothing here", comment.origin.path),
+                place: Some((comment.origin.clone(), String::new())),
+                application: None,
+                resource: None,
+                is_mistake: false,
+                introduced: comment.introduced,
+            });
+        }
+    }
+    found
 }
 
 #[cfg(test)]
