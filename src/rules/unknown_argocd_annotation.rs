@@ -143,7 +143,11 @@ mod tests {
     fn a_slip_points_at_the_annotation() {
         let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "migrate", "namespace": "shop",
             "annotations": {"argocd.argoproj.io/syncwave": "1"}}});
-        let found = Run { plans: vec![plan("web", vec![added(job)])], ..Run::default() }.judge(&["unknown-argocd-annotation"]);
+        let mut other = job.clone();
+        other["metadata"] = json!({"name": "other", "namespace": "shop", "annotations": {"argocd.argoproj.io/our-own-note": "1"}});
+        let plans = vec![plan("web", vec![added(job), added(other)])];
+        let found = Run { plans, ..Run::default() }.judge(&["unknown-argocd-annotation"]);
+        assert_eq!(found.len(), 1);
         assert_eq!(
             found[0].message,
             "Argo CD does not know the annotation `argocd.argoproj.io/syncwave` of Job shop/migrate, so it has no effect; \

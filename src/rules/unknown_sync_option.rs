@@ -113,6 +113,9 @@ fn problem(entry: &str, application_in: Option<Version>) -> Option<Problem> {
         (Where::Both, Some(version)) if matches!(known, "Prune" | "Delete") && !version.reads_application_prune_and_delete() => {
             return Some(Problem::Elsewhere("on an Application from Argo CD 3.4 on, and before only in the object's annotation"));
         }
+        (Where::Both, Some(version)) if known == "SkipDryRunOnMissingResource" && !version.reads_application_skip_dry_run() => {
+            return Some(Problem::Elsewhere("on an Application from Argo CD 3.1 on, and before only in the object's annotation"));
+        }
         _ => {}
     }
     if entry.strip_prefix(known).is_none_or(|rest| !rest.starts_with('=')) {
@@ -162,9 +165,10 @@ mod tests {
     }
 
     #[test]
-    fn prune_and_delete_of_an_application_are_read_from_3_4_on() {
+    fn some_options_of_an_application_are_read_from_a_version_on() {
         let works = |option: &str, minor: u16| problem(option, Some(Version { major: 3, minor })).is_none();
         assert_eq!([works("Prune=false", 3), works("Prune=false", 4), works("Delete=false", 3)], [false, true, false]);
+        assert_eq!([0, 1].map(|minor| works("SkipDryRunOnMissingResource=true", minor)), [false, true]);
     }
 
     #[test]

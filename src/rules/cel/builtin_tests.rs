@@ -410,3 +410,29 @@ fn each_refusal_has_one_rule() {
         assert_eq!(found, [(rule, Severity::Error)], "{cause:?}");
     }
 }
+
+#[test]
+fn namespace_adopted_speaks_of_namespaces_that_nobody_tracked_and_nothing_protects() {
+    let namespace = || json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
+    let adopted = |target: Value, reason: Reason| changed(namespace(), target, namespace(), Action::Adopt, reason);
+    let found = run("namespace-adopted", adopted(namespace(), Reason::Untracked));
+    assert_eq!(
+        found[0].message,
+        "Namespace shop becomes part of `a`; when its manifest leaves Git later, it is deleted with everything in it"
+    );
+    let protected = annotated(namespace(), SYNC_OPTIONS, "Prune=false,Delete=false");
+    assert!(run("namespace-adopted", adopted(protected, Reason::Untracked)).is_empty());
+    assert!(run("namespace-adopted", adopted(namespace(), Reason::TrackedBy { application: "b".into() })).is_empty());
+}
+
+#[test]
+fn root_prunes_itself_speaks_of_an_application_in_its_own_sync_only() {
+    let found = run("root-prunes-itself", removed(application_object("a"), Action::Prune, gone(true)));
+    assert_eq!(
+        found[0].message,
+        "Application argocd/a leaves its own source: its next sync deletes it, and what it manages stays without an Application"
+    );
+    assert!(run("root-prunes-itself", removed(application_object("b"), Action::Prune, gone(true))).is_empty());
+    let elsewhere = removed(application_object("a"), Action::Prune, gone(true));
+    assert!(run_with("root-prunes-itself", elsewhere, |plan| plan.server = "https://other.example.test".into()).is_empty());
+}

@@ -78,7 +78,7 @@ fn of_baseline(spec: &Value) -> Option<&'static str> {
         if ports.any(|port| port.get("hostPort").and_then(Value::as_i64).is_some_and(|port| port != 0)) {
             return Some("it has a hostPort");
         }
-        if field("/procMount").and_then(Value::as_str).is_some_and(|mount| mount != "Default") {
+        if shares_users(spec) && field("/procMount").and_then(Value::as_str).is_some_and(|mount| mount != "Default") {
             return Some("it has an unmasked /proc");
         }
         unconfined(context).then_some("seccomp is off")
@@ -99,10 +99,10 @@ fn of_restricted(spec: &Value) -> Option<&'static str> {
         if field("/allowPrivilegeEscalation").and_then(Value::as_bool) != Some(false) {
             return Some("a container does not set allowPrivilegeEscalation to false");
         }
-        if field("/runAsNonRoot").or_else(|| of_pod("/runAsNonRoot")).and_then(Value::as_bool) != Some(true) {
+        if shares_users(spec) && field("/runAsNonRoot").or_else(|| of_pod("/runAsNonRoot")).and_then(Value::as_bool) != Some(true) {
             return Some("a container does not set runAsNonRoot");
         }
-        if field("/runAsUser").or_else(|| of_pod("/runAsUser")).and_then(Value::as_i64) == Some(0) {
+        if shares_users(spec) && field("/runAsUser").or_else(|| of_pod("/runAsUser")).and_then(Value::as_i64) == Some(0) {
             return Some("a container runs as user 0");
         }
         if seccomp(context).or_else(|| seccomp(spec.get("securityContext"))).is_none() {
@@ -114,6 +114,11 @@ fn of_restricted(spec: &Value) -> Option<&'static str> {
         }
         added(context).any(|capability| capability != "NET_BIND_SERVICE").then_some("it adds capabilities")
     })
+}
+
+/// Whether root in the pod is root of the host; newer clusters let more pass where it is not.
+fn shares_users(spec: &Value) -> bool {
+    spec.get("hostUsers").and_then(Value::as_bool) != Some(false)
 }
 
 fn seccomp(context: Option<&Value>) -> Option<&str> {
@@ -186,6 +191,14 @@ mod tests {
             edit(&mut spec);
             assert!(violation(Level::Restricted, &spec).is_some(), "{spec}");
         }
+    }
+
+    #[test]
+    fn a_pod_with_users_of_its_own_may_run_as_root() {
+        let mut spec = hardened();
+        spec["hostUsers"] = json!(false);
+        spec["securityContext"]["runAsNonRoot"] = Value::Null;
+        assert_eq!(violation(Level::Restricted, &spec), None);
     }
 
     #[test]
