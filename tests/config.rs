@@ -157,7 +157,7 @@ fn a_baseline_is_written_and_counts_once_it_is_in_the_base() {
 fn mistakes_in_the_configuration_are_pointed_at() {
     for (text, said) in [
         ("severity: {prune-persistant-data: off}\n", "Did you mean `prune-persistent-data`?"),
-        ("parameters: {mass-prune: {percentage: 3}}\n", "There are: atLeast, percent."),
+        ("parameters: {mass-prune: {percentage: 3}}\n", "There are: atLeast, inChange, percent."),
         ("parameters: {mass-prune: {percent: half}}\n", "is a number, not a text"),
         ("waivers:\n  - {rules: nothing, match: {names: x}, reason: y}\n", "there is no rule `nothing`"),
         ("rules: [./policies]\n", "there are no rules in policies"),
