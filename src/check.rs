@@ -25,6 +25,7 @@ mod stand_in;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use crate::argocd::AppId;
 use crate::config::ConfigError;
 use crate::finding::{Bug, Finding, Unjudged};
 use crate::inventory::Inventory;
@@ -57,6 +58,8 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Mistakes of presync's own; what it was at work on is among what could not be looked at.
     pub bugs: Vec<Bug>,
+    /// Applications whose files the change touches, and that render the same before and after.
+    pub same: Vec<AppId>,
     /// Every Application and ApplicationSet.
     pub inventory: Inventory,
 }
@@ -131,6 +134,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         unjudged: planned.unjudged,
         texts: BTreeMap::new(),
         notes: revisions.notes.clone(),
+        same: planned.same,
         bugs: [sources.bugs.sorted(), judged.bugs.clone()].concat(),
         inventory: Inventory::default(),
     };
@@ -145,7 +149,8 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     }
     outcome.notes.extend(unseen);
     outcome.notes.extend(planned.notes);
-    outcome.notes.extend(live.incomplete().iter().map(|what| format!("snapshot: {what}")));
+    let of = if live.is_assumed() { "what base renders" } else { "snapshot" };
+    outcome.notes.extend(live.incomplete().iter().map(|what| format!("{of}: {what}")));
     outcome.notes.extend(sources.workshop.cache.as_ref().and_then(Cache::broken));
     outcome.plans = planned.plans;
     outcome.inventory = discovered.inventory;

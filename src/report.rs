@@ -30,6 +30,7 @@ pub use style::Style;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::argocd::AppId;
 use crate::finding::{Finding, Severity, Unjudged};
 use crate::manifest::Side;
 use crate::plan::SyncPlan;
@@ -55,6 +56,8 @@ pub struct Report<'a> {
     pub texts: &'a BTreeMap<(Side, Arc<str>), Arc<str>>,
     /// Remarks for people, such as an assumed merge base.
     pub notes: &'a [String],
+    /// Applications whose files the change touches, and that render the same before and after.
+    pub same: &'a [AppId],
     /// The level from which findings fail the check; `None` for never.
     pub fail_on: Option<Severity>,
     /// What could not be judged fails the check.

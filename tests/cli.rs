@@ -147,6 +147,8 @@ fn what_cannot_be_done_ends_with_2_and_says_what_to_do() {
     let (repository, _) = scenario("prune-off-leftover");
     for (arguments, word) in [
         (vec!["check", "--base", "no-such-branch"], "no-such-branch"),
+        (vec!["check", "--base", "main...change"], "not a range"),
+        (vec!["check", "--base", ""], "for example `--base main`"),
         (vec!["check", "--snapshot", "missing.yaml"], "missing.yaml"),
         (vec!["check", "--app", "[", "--base", "main"], "pattern"),
         (vec!["check", "--max-snapshot-age", "soon"], "24h"),
@@ -196,6 +198,24 @@ fn only_the_applications_asked_for_are_listed() {
     let report: Value = serde_json::from_str(&text).unwrap();
     let names: Vec<&str> = report["applications"].as_array().unwrap().iter().filter_map(|app| app["name"].as_str()).collect();
     assert_eq!(names, ["beta"]);
+}
+
+#[test]
+fn a_pattern_that_matches_no_application_is_not_judged() {
+    let (repository, live) = scenario("moved-between-apps");
+    let (code, text) = stdout(presync(repository.path()).args(["check", "--base", "main", "--app", "betta", "--snapshot"]).arg(&live));
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("--app betta: it matches no Application that presync found") && text.contains("incomplete"), "{text}");
+}
+
+#[test]
+fn an_unborn_branch_says_that_nothing_is_committed() {
+    let empty = TempDir::new().unwrap();
+    support::git(empty.path(), &["init", "--quiet"]);
+    let output = presync(empty.path()).arg("check").output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("nothing is committed on the current branch yet"), "{text}");
 }
 
 #[test]

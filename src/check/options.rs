@@ -1,11 +1,13 @@
 //! What a run is asked to do, ready to use.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
 use super::CheckError;
 use crate::argocd::AppId;
+use crate::finding::Unjudged;
 use crate::render::Programs;
 use crate::snapshot::Access;
 
@@ -52,12 +54,24 @@ pub struct Options {
 }
 
 /// Which Applications are looked at.
-pub(super) struct ApplicationFilter(Option<GlobSet>);
+pub(super) struct ApplicationFilter {
+    patterns: Vec<String>,
+    globs: Option<GlobSet>,
+}
 
 impl ApplicationFilter {
     /// Whether an Application is looked at; patterns match its name or `namespace/name`.
     pub(super) fn takes(&self, id: &AppId) -> bool {
-        self.0.as_ref().is_none_or(|globs| globs.is_match(&*id.name) || globs.is_match(id.to_string()))
+        self.globs.as_ref().is_none_or(|globs| globs.is_match(&*id.name) || globs.is_match(id.to_string()))
+    }
+
+    /// Patterns that match none of these Applications: they may be misspelt.
+    pub(super) fn idle<'i>(&self, ids: impl Iterator<Item = &'i AppId>) -> Vec<Unjudged> {
+        let Some(globs) = &self.globs else { return Vec::new() };
+        let used: BTreeSet<usize> = ids.flat_map(|id| [globs.matches(&*id.name), globs.matches(id.to_string())]).flatten().collect();
+        let idle = self.patterns.iter().enumerate().filter(|(index, _)| !used.contains(index));
+        let why = "it matches no Application that presync found".to_owned();
+        idle.map(|(_, pattern)| Unjudged { application: None, what: format!("--app {pattern}"), why: why.clone() }).collect()
     }
 }
 
@@ -69,7 +83,7 @@ impl Options {
 
     pub(super) fn application_filter(&self) -> Result<ApplicationFilter, CheckError> {
         if self.applications.is_empty() {
-            return Ok(ApplicationFilter(None));
+            return Ok(ApplicationFilter { patterns: Vec::new(), globs: None });
         }
         let mut builder = GlobSetBuilder::new();
         for pattern in &self.applications {
@@ -78,6 +92,6 @@ impl Options {
         }
         let invalid =
             |error: globset::Error| CheckError::AppPattern { pattern: self.applications.join(" "), reason: error.kind().to_string() };
-        Ok(ApplicationFilter(Some(builder.build().map_err(invalid)?)))
+        Ok(ApplicationFilter { patterns: self.applications.clone(), globs: Some(builder.build().map_err(invalid)?) })
     }
 }

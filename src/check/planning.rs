@@ -59,6 +59,8 @@ pub(super) struct Planned {
     pub(super) unstable: Vec<UnstableObject>,
     /// Objects that an Application takes over from one that renders them on.
     pub(super) rendered_elsewhere: Vec<RenderedElsewhere>,
+    /// Applications whose files the change touches, and of which nothing differs.
+    pub(super) same: Vec<AppId>,
     /// Remarks for people.
     pub(super) notes: BTreeSet<String>,
 }
@@ -86,6 +88,9 @@ pub(super) fn plan(
     let base = World::new(live, BTreeMap::new(), &base_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
     let worlds = Worlds { base: &base, head: &head };
     let mut planned = Planned::default();
+    let same = candidates.iter().filter(|candidate| candidate.touched && !is_affected(candidate) && candidate.head.is_some());
+    planned.same = same.map(|candidate| candidate.entry.id.clone()).filter(|id| wanted.takes(id)).collect();
+    planned.unjudged.extend(wanted.idle(discovered.inventory.entries.keys()));
     let results: Vec<One> = candidates.par_iter().map(|candidate| plan_caught(candidate, worlds, discovered, sources, all)).collect();
     let mut plans: BTreeMap<AppId, SyncPlan> = BTreeMap::new();
     let mut before: BTreeMap<AppId, SyncPlan> = BTreeMap::new();

@@ -131,6 +131,7 @@ pub(super) fn report<'a>(outcome: &'a Outcome, args: &SharedArgs, frame: &'a Fra
         unjudged: &outcome.unjudged,
         texts: &outcome.texts,
         notes: &outcome.notes,
+        same: &outcome.same,
         fail_on: args.fail_on.severity(),
         strict: args.strict,
         rules: &frame.rules,

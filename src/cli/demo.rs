@@ -161,6 +161,7 @@ fn report<'a>(outcome: &'a Outcome, setting: &'a Setting) -> Report<'a> {
         unjudged: &outcome.unjudged,
         texts: &outcome.texts,
         notes: &outcome.notes,
+        same: &outcome.same,
         fail_on: Some(Severity::Error),
         strict: false,
         rules: &[],

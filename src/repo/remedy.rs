@@ -23,6 +23,19 @@ pub(super) fn promisor_remote(repo: &gix::Repository) -> Option<String> {
 
 /// How to get at a revision that is not here.
 pub(super) fn unknown_revision(repo: &gix::Repository, revision: &str, shallow: bool) -> String {
+    if revision.trim().is_empty() {
+        return "name a branch, a tag or a commit, for example `--base main`".to_owned();
+    }
+    if revision.contains("..") {
+        return "name one revision, not a range: presync compares with the commit where base and head part by itself".to_owned();
+    }
+    if repo.config_snapshot().string("extensions.refStorage").is_some_and(|format| !format.eq_ignore_ascii_case(b"files")) {
+        return "this repository keeps its references in a format that presync does not read: `git refs migrate --ref-format=files`"
+            .to_owned();
+    }
+    if repo.head().is_ok_and(|head| head.is_unborn()) {
+        return "nothing is committed on the current branch yet: commit first, or name another revision".to_owned();
+    }
     let Some(remote) = fetch_remote(repo) else {
         return "the repository has no remote to fetch from; `git branch --all` and `git tag` list what is here".to_owned();
     };

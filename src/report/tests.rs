@@ -344,6 +344,14 @@ fn nothing_affected_is_said_with_the_reason() {
 }
 
 #[test]
+fn files_that_change_without_effect_are_told_with_the_applications_that_read_them() {
+    let mut sample = Sample::empty();
+    sample.same = ["orders", "web"].map(|name| crate::argocd::AppId::new("argocd", name)).to_vec();
+    let text = checked(&sample);
+    assert!(text.contains("What the change touches renders the same as before: argocd/orders, argocd/web."), "{text}");
+}
+
+#[test]
 fn severities_are_told_apart_and_counted() {
     let mut sample = Sample::empty();
     let of = |severity, message: &str| Finding { severity, ..finding(message, "Do something.") };

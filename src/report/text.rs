@@ -14,6 +14,8 @@ use crate::plan::{AppChange, Basis, SyncMode, SyncPlan};
 
 /// Columns that names of Applications may widen the table to.
 const MAX_NAME: usize = 44;
+/// Applications of which nothing differs that are named.
+const MAX_SAME: usize = 5;
 /// Columns below which words move to lines of their own.
 const MIN_WORDS: usize = 24;
 
@@ -51,7 +53,13 @@ fn write_findings(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io:
 fn write_applications(report: &Report<'_>, style: Style, out: &mut dyn Write) -> io::Result<()> {
     if report.plans.is_empty() {
         writeln!(out, "{}", style.paint(Tone::Strong, "0 Applications affected"))?;
-        let why = if report.unjudged.is_empty() {
+        let same: Vec<String> = report.same.iter().take(MAX_SAME).map(|id| clean(&id.to_string()).into_owned()).collect();
+        let more = report.same.len().saturating_sub(MAX_SAME);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let render_the_same = format!("What the change touches renders the same as before: {}{more}.", same.join(", "));
+        let why = if !same.is_empty() {
+            &render_the_same
+        } else if report.unjudged.is_empty() {
             "No Application that presync found reads a file that the change touches, and the change adds, edits or removes no Application. \
              If one should be affected: its repoURL may not be a URL of this repository (--repo-url), or it may not exist in a snapshot or as a file."
         } else {

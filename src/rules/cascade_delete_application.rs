@@ -8,7 +8,7 @@ use super::project_removed_in_use::hangs;
 use crate::argocd::AppId;
 use crate::argocd::names::{GROUP, RESOURCES_FINALIZER};
 use crate::manifest::ResourceKey;
-use crate::plan::{Action, Change, SyncMode, SyncPlan};
+use crate::plan::{Action, Basis, Change, SyncMode, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     for plan in view.facts.plans.iter().filter(|plan| plan.sync.mode == SyncMode::Deleted) {
@@ -21,8 +21,9 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let keys: Vec<&ResourceKey> = deleted.iter().map(|change| &change.key).collect();
+        let whose = if plan.basis == Basis::Assumed { "the Application, as base has it" } else { "the live Application" };
         let mut message = format!(
-            "Removing Application {} deletes {} ({RESOURCES_FINALIZER} is set on the live Application): {}",
+            "Removing Application {} deletes {} ({RESOURCES_FINALIZER} is set on {whose}): {}",
             plan.application.id.name,
             plural(keys.len(), "live object"),
             named_with_data_first(&keys, 8)
@@ -81,7 +82,7 @@ pub(super) fn removal(view: &View<'_>, plan: &SyncPlan, message: String) -> Draf
         None => plan.affected,
     };
     let base = view.entry(&plan.application.id).and_then(|entry| entry.base.as_ref()).map(|base| &base.manifest.origin);
-    Draft::of_application(&plan.application, message).introduced(introduced).assumed(plan.basis == crate::plan::Basis::Assumed).at(
+    Draft::of_application(&plan.application, message).introduced(introduced).assumed(plan.basis == Basis::Assumed).at(
         base.or(plan.origin.as_ref()),
         "",
         "this Application goes",

@@ -62,12 +62,12 @@ fn fate_of_claim(view: &View<'_>, plan: &SyncPlan, claim: &LiveObject) -> Fate {
         return Fate { grade: Some("unbound"), sentence: "it is not bound to a volume, so no data is lost".into() };
     }
     match volume_of(view, claim) {
-        Some(volume) => fate_by_policy(&volume),
+        Some(volume) => fate_by_policy(&volume, plan),
         None => Fate { grade: None, sentence: unknown_volume(plan) },
     }
 }
 
-fn fate_by_policy(volume: &Volume) -> Fate {
+fn fate_by_policy(volume: &Volume, plan: &SyncPlan) -> Fate {
     let named = volume.named();
     match volume.policy.as_deref() {
         Some("Retain") => Fate {
@@ -82,10 +82,13 @@ fn fate_by_policy(volume: &Volume) -> Fate {
                 "volume {named} has reclaim policy {policy}, so the data goes with it and only a backup or a VolumeSnapshot brings it back"
             ),
         },
-        None => Fate {
-            grade: None,
-            sentence: format!("volume {named} is not in the snapshot, so its reclaim policy is unknown: expect the data to be lost"),
-        },
+        None => {
+            let why = if plan.basis == Basis::Assumed { "there is no snapshot" } else { "it is not in the snapshot" };
+            Fate {
+                grade: None,
+                sentence: format!("the reclaim policy of its volume {named} is unknown, as {why}: expect the data to be lost"),
+            }
+        }
     }
 }
 
@@ -194,7 +197,7 @@ mod tests {
     fn an_unknown_policy_stays_an_error_and_says_so() {
         let found = run(&[claim()], removed(claim(), Action::Prune, Reason::RemovedFromGit { automated: true }), |_| ());
         assert_eq!(found[0].severity, Severity::Error);
-        assert!(found[0].message.contains("reclaim policy is unknown"), "{}", found[0].message);
+        assert!(found[0].message.contains("is unknown, as it is not in the snapshot"), "{}", found[0].message);
     }
 
     #[test]

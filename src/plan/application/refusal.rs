@@ -117,7 +117,10 @@ impl Planner<'_> {
         }
         let replaces = self.apply(&target.object, None).strategy == ApplyStrategy::Replace;
         match text("generateName") {
-            "" => Some(format!("{} without a name cannot be applied: the dry run fails", target.key.kind)),
+            "" => Some(match target.object.pointer("/metadata/name").filter(|name| !name.is_null() && !name.is_string()) {
+                Some(name) => format!("{} has {name} for a name, which is no text: quote it, or the dry run fails", target.key.kind),
+                None => format!("{} without a name cannot be applied: the dry run fails", target.key.kind),
+            }),
             _ if replaces => None,
             generated => Some(format!(
                 "{} {generated} has a generateName and no name, which kubectl apply does not take: the dry run fails",

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::applications::Node;
 use super::super::{Report, RuleText, Setting};
+use crate::argocd::AppId;
 use crate::argocd::Application;
 use crate::finding::{Finding, Location, Severity, Suppression, Unjudged};
 use crate::manifest::{Manifest, Origin, ResourceKey, Side};
@@ -22,6 +23,7 @@ pub(super) struct Sample {
     pub(super) unjudged: Vec<Unjudged>,
     pub(super) texts: BTreeMap<(Side, Arc<str>), Arc<str>>,
     pub(super) notes: Vec<String>,
+    pub(super) same: Vec<AppId>,
     pub(super) all: bool,
     pub(super) fail_on: Option<Severity>,
     pub(super) strict: bool,
@@ -39,6 +41,7 @@ impl Sample {
             unjudged: Vec::new(),
             texts: BTreeMap::new(),
             notes: Vec::new(),
+            same: Vec::new(),
             all: false,
             fail_on: Some(Severity::Error),
             strict: false,
@@ -70,6 +73,7 @@ impl Sample {
             unjudged: &self.unjudged,
             texts: &self.texts,
             notes: &self.notes,
+            same: &self.same,
             fail_on: self.fail_on,
             strict: self.strict,
             rules: &self.rules,
