@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use support::{REPOSITORY_URL, application, write};
@@ -48,7 +49,9 @@ fn report_of(output: &Output) -> Value {
 /// What a run over everything could not judge, line by line. The Application beside it must be planned.
 fn unjudged(files: &[(&str, &str)]) -> String {
     let repository = beside(files);
-    let output = command(repository.path(), &["--all", "--no-cache", "--format", "json"]).output().unwrap();
+    let run = command(repository.path(), &["--all", "--no-cache", "--format", "json"]);
+    // A walk that does not end would hold up all other tests.
+    let output = assert_cmd::Command::from_std(run).timeout(Duration::from_secs(120)).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let report = report_of(&output);
     let shop = report["applications"].as_array().unwrap().iter().find(|application| application["name"] == "shop").unwrap();
