@@ -71,6 +71,20 @@ pub(super) fn html(text: &str) -> String {
     entities(&clean(text))
 }
 
+/// The same for a sentence: what stands between backquotes becomes code. A backquote without a second one stays as it is.
+pub(super) fn html_sentence(text: &str) -> String {
+    let safe = html(text);
+    let mut pieces = safe.split('`');
+    let mut sentence = pieces.next().unwrap_or_default().to_owned();
+    while let Some(piece) = pieces.next() {
+        match pieces.next() {
+            Some(after) => sentence += &format!("<code>{piece}</code>{after}"),
+            None => sentence += &format!("`{piece}"),
+        }
+    }
+    sentence
+}
+
 /// The same for text whose lines stay apart.
 pub(super) fn html_lines(text: &str) -> String {
     entities(&super::style::clean_but(text, |c| c == '\n' || c == '\t'))
@@ -181,6 +195,13 @@ mod tests {
         assert_eq!(markdown("a *b* `c` [d](e) <f> | g_h"), r"a \*b\* \`c\` \[d\](e) &lt;f&gt; \| g\_h");
         assert_eq!(markdown("@team #12 https://x www.y.z"), "@<!-- -->team #<!-- -->12 https:<!-- -->//x www<!-- -->.y.z");
         assert_eq!(markdown("two\nlines\u{202e}"), "two lines\\\\u{202e}");
+    }
+
+    #[test]
+    fn code_in_a_sentence_is_marked_and_stays_harmless() {
+        assert_eq!(html_sentence("run `a < b` and `c`"), "run <code>a &lt; b</code> and <code>c</code>");
+        assert_eq!(html_sentence("one ` alone"), "one ` alone");
+        assert_eq!(html_sentence("`<b>` `"), "<code>&lt;b&gt;</code> `");
     }
 
     #[test]

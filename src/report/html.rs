@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
 
 use super::Report;
-use super::escape::html;
+use super::escape::{html, html_sentence};
 use super::style::plural;
 use super::summary::{Summary, parts};
 
@@ -90,7 +90,7 @@ fn unjudged(report: &Report<'_>) -> String {
         .map(|unjudged| {
             let id = unjudged.application.as_deref().unwrap_or_default();
             let name = if id.is_empty() { String::new() } else { format!("<code>{}</code> ", html(id)) };
-            format!("<li data-app=\"{}\">{name}{}: {}</li>\n", html(id), html(&unjudged.what), html(&unjudged.why))
+            format!("<li data-app=\"{}\">{name}{}: {}</li>\n", html(id), html_sentence(&unjudged.what), html_sentence(&unjudged.why))
         })
         .collect();
     format!("<section>\n<h2>Not judged</h2>\n<p>This could not be looked at. It is not a pass.</p>\n<ul>\n{items}</ul>\n</section>\n")
@@ -109,7 +109,7 @@ fn foot(report: &Report<'_>) -> String {
     if report.snapshots.is_empty() {
         lines.push("no snapshot: the base stands in for the cluster".to_owned());
     }
-    lines.extend(report.notes.iter().map(|note| html(note)));
+    lines.extend(report.notes.iter().map(|note| html_sentence(note)));
     let elapsed = report.setting.elapsed.map(|time| format!(", {:.1} s", time.as_secs_f64())).unwrap_or_default();
     lines.push(format!("presync {}{elapsed}", env!("CARGO_PKG_VERSION")));
     let items: String = lines.iter().map(|line| format!("<li>{line}</li>\n")).collect();

@@ -1,7 +1,7 @@
 //! The findings, worst first, with the lines that they point at.
 
 use super::super::Report;
-use super::super::escape::html;
+use super::super::escape::{html, html_sentence};
 use super::super::setting::page;
 use crate::finding::{Finding, Location};
 use crate::manifest::Side;
@@ -30,10 +30,10 @@ fn entry(finding: &Finding, report: &Report<'_>) -> String {
     let mut text = format!(
         "<article class=\"item {severity}\" data-severity=\"{severity}\" data-app=\"{}\">\n<h3><span class=\"badge\">{severity}</span> {rule}</h3>\n<p>{}</p>\n",
         html(finding.application.as_deref().unwrap_or_default()),
-        html(&finding.message)
+        html_sentence(&finding.message)
     );
     if !finding.help.is_empty() {
-        text += &format!("<p><strong>What to do:</strong> {}</p>\n", html(&finding.help));
+        text += &format!("<p><strong>What to do:</strong> {}</p>\n", html_sentence(&finding.help));
     }
     for location in &finding.locations {
         text += &place(location, report);
