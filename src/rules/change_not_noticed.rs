@@ -28,8 +28,10 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
                 );
                 findings.push(draft(plan, change, message, &pointer));
             } else if let Some(first) = kept.first() {
+                let words = if kept.len() == 1 { ["leaves", "stays", "it"] } else { ["leave", "stay", "them"] };
+                let [leaves, stays, them] = words;
                 let message = format!(
-                    "{} leave Git, but stay on the live {}: it does not say that Argo CD applied them, so that {} does not notice",
+                    "{} {leaves} Git, but {stays} on the live {}: nothing there says that Argo CD applied {them}, so that {} does not notice",
                     enumerate(&kept, 3),
                     change.key.named(),
                     app_name(plan)
@@ -119,7 +121,7 @@ mod tests {
         let found = run(map(json!({"a": "1", "b": "2"})), map(json!({"a": "1"})), map(json!({"a": "1", "b": "2"})), Action::None);
         assert_eq!(
             found[0].message,
-            "/data/b leave Git, but stay on the live ConfigMap shop/x: it does not say that Argo CD applied them, so that `web` does not notice"
+            "/data/b leaves Git, but stays on the live ConfigMap shop/x: nothing there says that Argo CD applied it, so that `web` does not notice"
         );
     }
 

@@ -112,6 +112,14 @@ mod tests {
     }
 
     #[test]
+    fn equal_objects_on_different_clusters_are_two() {
+        let mut other = plan("worker", vec![added(map("1"))]);
+        other.server = "https://other.example.test".into();
+        let plans = vec![plan("web", vec![added(map("1"))]), other];
+        assert!(Run { plans, ..Run::default() }.judge(&["shared-resource"]).is_empty());
+    }
+
+    #[test]
     fn all_that_render_it_are_named_in_one_finding_with_the_new_ones_first() {
         let plans = vec![plan("a", vec![kept("1")]), plan("b", vec![added(map("1"))]), plan("c", vec![kept("1")])];
         let found = Run { plans, ..Run::default() }.judge(&["shared-resource"]);
