@@ -16,6 +16,7 @@ mod planning;
 mod policy;
 mod reach;
 mod readings;
+mod rejections;
 mod revisions;
 mod seen;
 mod sets;

@@ -32,7 +32,7 @@ pub enum Delivery {
     },
 }
 
-pub use sets::{Contested, GeneratedBy, Generation, SetDefinition, SetEntry};
+pub use sets::{Contested, GeneratedBy, Generation, Rejected, SetDefinition, SetEntry};
 
 /// An Application as one side of the change defines it.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@
 pub mod application;
 pub mod attempt;
 pub mod change;
+pub mod clusters;
 pub mod decision;
 pub mod deletion;
 pub mod dependents;

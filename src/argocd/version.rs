@@ -96,6 +96,11 @@ impl Version {
         self.at_least(3, 5)
     }
 
+    /// The controller of ApplicationSets leaves generated Applications without a name out before it writes any.
+    pub fn rejects_generated_applications_without_a_name(self) -> bool {
+        self.at_least(3, 6)
+    }
+
     /// A tracking id that names another Application shows as a difference even with an instance label.
     pub fn shows_foreign_tracking_id(self) -> bool {
         self.at_least(3, 4)

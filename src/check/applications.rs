@@ -58,7 +58,7 @@ pub(super) struct Finder<'a> {
     /// Applications that may be parents, of which it is not known what they render.
     pub(super) unrendered: BTreeMap<AppId, Unrendered>,
     pub(super) problems: Vec<Unjudged>,
-    projects: Vec<Arc<Manifest>>,
+    pub(super) projects: Vec<Arc<Manifest>>,
     pub(super) other_side: BTreeMap<AppId, Definition>,
     /// The ApplicationSets.
     pub(super) sets: BTreeMap<AppId, SetSide>,
@@ -222,12 +222,15 @@ impl Finder<'_> {
                 })
                 .collect();
             if fresh.is_empty() {
-                if took_live_sets {
-                    return;
+                if !took_live_sets {
+                    took_live_sets = true;
+                    self.take_live_sets();
+                    continue;
                 }
-                took_live_sets = true;
-                self.take_live_sets();
-                continue;
+                if self.reconsider_rejections() {
+                    continue;
+                }
+                return;
             }
             let parents = fresh.par_iter().filter(|(_, application)| self.sources.may_be_parent(application, self.side, &self.files));
             let renders: Vec<(&AppId, &Arc<Application>, Render)> =
@@ -284,7 +287,7 @@ impl Finder<'_> {
     /// The Applications among a parent's manifests are its children.
     fn adopt_children(&mut self, parent: &Application, manifests: &[Arc<Manifest>]) {
         for manifest in manifests {
-            if crate::argocd::Project::is_project(&manifest.object) && self.side == Side::Head {
+            if crate::argocd::Project::is_project(&manifest.object) {
                 self.projects.push(Arc::clone(manifest));
             }
             if ApplicationSet::is_set(&manifest.object) {

@@ -3,6 +3,8 @@
 //! Takes sets out of files, out of parents' sources and live; hands on definitions of Applications. What cannot be evaluated leaves the
 //! Applications of the set as they are.
 
+mod outcome;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -10,15 +12,18 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use super::applications::{Finder, in_namespace};
+use super::rejections::Claim;
 use super::sources::Sources;
 use crate::argocd::names::{GROUP, IN_CLUSTER_SERVER};
-use crate::argocd::{AppId, Application, ApplicationSet, ApplicationsSync, Propagation};
+use crate::argocd::{AppId, Application, ApplicationSet, ApplicationsSync, Project};
 use crate::finding::Unjudged;
 use crate::inventory::applicationset::{self, Clusters, Expansion, Generated, GitFiles, Surroundings};
-use crate::inventory::{Definition, Delivery, GeneratedBy, Generation, Inventory, SetDefinition, SetEntry};
+use crate::inventory::{Definition, Delivery, GeneratedBy, Generation, SetDefinition};
 use crate::manifest::{Manifest, Origin, ResourceKey, Side, metadata_str};
-use crate::plan::effective;
+use crate::plan::{clusters, effective};
 use crate::snapshot::{LiveObject, LiveState};
+
+pub(super) use self::outcome::{entries, no_longer_generated, with_their_set};
 
 /// What the controller of ApplicationSets was told.
 pub(super) struct Controller {
@@ -56,6 +61,8 @@ pub(super) struct SetGround<'a> {
     /// By the set that owns them.
     owned: BTreeMap<AppId, Vec<Owned>>,
     clusters: Clusters,
+    /// The live AppProjects.
+    pub(super) projects: BTreeMap<String, Project>,
     controller: Controller,
     files: [GitFiles; 2],
     all: bool,
@@ -82,6 +89,7 @@ impl<'a> SetGround<'a> {
             live: live.map(|live| live_sets(live, problems)).unwrap_or_default(),
             owned,
             clusters: live.map_or_else(no_snapshot, Clusters::of_live),
+            projects: live.map(clusters::live_projects).unwrap_or_default(),
             controller: Controller::of(live),
             files: [GitFiles::new(sources.revisions.tree(Side::Base)), GitFiles::new(sources.revisions.tree(Side::Head))],
             all,
@@ -122,6 +130,19 @@ pub(super) struct SetSide {
     pub(super) parent: Option<AppId>,
     /// What it generates, once it was expanded.
     definition: Option<SetDefinition>,
+    /// What its Applications claim.
+    pub(super) claims: Arc<[Claim]>,
+}
+
+impl SetSide {
+    fn new(manifest: Option<Arc<Manifest>>, parent: Option<AppId>) -> Self {
+        Self { manifest, parent, definition: None, claims: Arc::default() }
+    }
+
+    /// What it generates, once it was expanded.
+    pub(super) fn definition(&self) -> Option<&SetDefinition> {
+        self.definition.as_ref()
+    }
 }
 
 /// A set in effect with what it generates.
@@ -155,7 +176,7 @@ impl Finder<'_> {
             }
             self.forget_generated(&id);
         }
-        self.sets.insert(id, SetSide { manifest: Some(placed), parent, definition: None });
+        self.sets.insert(id, SetSide::new(Some(placed), parent));
     }
 
     /// Forgets sets that lie in one of these files, out of which a kustomization makes its own, with what they generate.
@@ -184,7 +205,7 @@ impl Finder<'_> {
         for id in self.ground.live.keys() {
             let removed_from_a_parent = self.other_sets.get(id).is_some_and(|before| before.parent.is_some());
             if !self.sets.contains_key(id) && !removed_from_a_parent {
-                self.sets.insert(id.clone(), SetSide { manifest: None, parent: None, definition: None });
+                self.sets.insert(id.clone(), SetSide::new(None, None));
             }
         }
     }
@@ -255,6 +276,7 @@ impl Finder<'_> {
             parent,
             generation: Generation::Done,
             names: BTreeSet::new(),
+            rejected: Vec::new(),
             repeated: Vec::new(),
         };
         let origin = manifest.map_or_else(|| nowhere(self.side), |manifest| manifest.origin.clone());
@@ -326,46 +348,82 @@ impl Finder<'_> {
     }
 
     fn take_generated(&mut self, definition: &mut SetDefinition, generated: Vec<Generated>, origin: &Origin) {
+        let set = definition.set.id.clone();
+        let claims: Arc<[Claim]> = Claim::all(&generated, &self.control_namespace).into();
+        definition.rejected = self.rejected(&set, &claims);
+        self.say_assumed(&set, &claims);
+        if let Some(side) = self.sets.get_mut(&set) {
+            side.claims = claims;
+        }
+        for one in &definition.rejected {
+            if let Some(other) = &one.other_set {
+                self.twice.insert((AppId::new(&set.namespace, &one.name), both(made_by_set(other), made_by_set(&set))));
+            }
+        }
+        let rejected: BTreeSet<Arc<str>> = definition.rejected.iter().map(|one| Arc::clone(&one.name)).collect();
         let rolling = definition.set.is_rolling() && self.ground.controller.progressive;
         for mut one in generated {
             let Some(name) = metadata_str(&one.object, "name").filter(|name| !name.is_empty()).map(Arc::<str>::from) else { continue };
             definition.names.insert(Arc::clone(&name));
-            if definition.repeated.contains(&name) {
+            if definition.repeated.contains(&name) || rejected.contains(&name) {
                 continue;
             }
             if rolling {
                 switch_automated_off(&mut one.object);
             }
-            let by = GeneratedBy { set: definition.set.id.clone(), parameters: Some(Arc::new(one.parameters)) };
+            let by = GeneratedBy { set: set.clone(), parameters: Some(Arc::new(one.parameters)) };
             self.define_generated(Arc::new(one.object), by, origin);
         }
-        let repeated = std::mem::take(&mut definition.repeated);
-        for name in &repeated {
-            self.stand_in_for(&definition.set.id, name, origin);
+        for name in definition.repeated.iter().chain(&rejected) {
+            self.stand_in_for(&set, name, origin);
         }
-        definition.repeated = repeated;
+        if definition.rejected.iter().any(|one| one.halts) {
+            for name in self.names_so_far(&set) {
+                if definition.names.insert(Arc::clone(&name)) {
+                    self.stand_in_for(&set, &name, origin);
+                }
+            }
+        }
     }
 
     /// What the set has so far stands for what it generates.
     fn stand_in(&mut self, definition: &mut SetDefinition, origin: &Origin) {
         let set = definition.set.id.clone();
-        let live = self.ground.owned_by(&set).iter().map(|(application, _)| Arc::clone(&application.id.name));
-        let before = self.other_sets.get(&set).and_then(|before| before.definition.as_ref()).filter(|_| self.ground.live_state.is_none());
-        let names: BTreeSet<Arc<str>> = live.chain(before.iter().flat_map(|before| before.names.iter().cloned())).collect();
+        let names = self.names_so_far(&set);
         for name in &names {
             self.stand_in_for(&set, name, origin);
         }
         definition.names = names;
     }
 
+    /// The Applications that a set has so far.
+    fn names_so_far(&self, set: &AppId) -> BTreeSet<Arc<str>> {
+        let live = self.ground.owned_by(set).iter().map(|(application, _)| Arc::clone(&application.id.name));
+        let before = self.other_sets.get(set).and_then(|before| before.definition.as_ref()).filter(|_| self.ground.live_state.is_none());
+        live.chain(before.iter().flat_map(|before| before.names.iter().cloned())).collect()
+    }
+
+    /// Takes back what a set has generated, so that it is expanded once more.
+    pub(super) fn expand_anew(&mut self, set: &AppId) {
+        self.forget_generated(set);
+        if let Some(side) = self.sets.get_mut(set) {
+            side.definition = None;
+        }
+    }
+
     fn stand_in_for(&mut self, set: &AppId, name: &str, origin: &Origin) {
         let owned = self.ground.owned_by(set).iter().find(|(application, _)| &*application.id.name == name);
         let id = AppId::new(&set.namespace, name);
+        let before = self.other_side.get(&id).filter(|before| before.generated.as_ref().is_some_and(|by| by.set == *set));
         let by = |parameters| GeneratedBy { set: set.clone(), parameters };
         if let Some((_, object)) = owned {
-            let object = Arc::new(object.object().clone());
+            let in_line = before.and_then(|before| {
+                let set = self.other_sets.get(set)?.definition.as_ref()?;
+                effective::is_in_line(&before.manifest.object, object.object(), &set.set).then(|| Arc::clone(&before.manifest.object))
+            });
+            let object = in_line.unwrap_or_else(|| Arc::new(effective::as_defined(object.object())));
             self.define_generated(object, by(None), origin);
-        } else if let Some(before) = self.other_side.get(&id).filter(|before| before.generated.as_ref().is_some_and(|by| by.set == *set)) {
+        } else if let Some(before) = before.filter(|_| self.ground.live_state.is_none()) {
             let (object, parameters) =
                 (Arc::clone(&before.manifest.object), before.generated.as_ref().and_then(|by| by.parameters.clone()));
             self.define_generated(object, by(parameters), origin);
@@ -420,54 +478,6 @@ impl Finder<'_> {
         let updated = effective::after_set(&definition.manifest.object, object.object(), set);
         Application::read(updated, &self.control_namespace).ok().map(Arc::new)
     }
-}
-
-/// The sets of both sides.
-pub(super) fn entries(ground: &SetGround<'_>, base: BTreeMap<AppId, SetSide>, head: BTreeMap<AppId, SetSide>) -> BTreeMap<AppId, SetEntry> {
-    let ids: BTreeSet<AppId> = base.keys().chain(head.keys()).cloned().collect();
-    let (mut base, mut head) = (base, head);
-    let entry = |id: AppId| {
-        let base = base.remove(&id).and_then(|side| side.definition);
-        let head = head.remove(&id).and_then(|side| side.definition);
-        let live = ground.live.get(&id).cloned();
-        let in_force = head
-            .as_ref()
-            .map(|head| &head.set)
-            .or_else(|| live.as_ref().map(|(set, _)| set))
-            .or_else(|| base.as_ref().map(|base| &base.set));
-        let policy = in_force.map_or(ApplicationsSync::SYNC, |set| ground.controller.policy_of(set));
-        let owned = ground.owned_by(&id).iter().map(|(application, _)| application.id.clone()).collect();
-        (id.clone(), SetEntry { id, base, head, live, owned, policy, progressive: ground.controller.progressive })
-    };
-    ids.into_iter().map(entry).collect()
-}
-
-/// Applications that their ApplicationSet deletes, because it no longer generates them, with the reason. `assumed` says that no live state is
-/// known.
-///
-/// Source: Argo CD `applicationset/controllers/applicationset_controller.go:deleteInCluster`.
-pub(super) fn no_longer_generated(inventory: &Inventory, assumed: bool) -> Vec<(AppId, String)> {
-    let mut found = Vec::new();
-    for set in inventory.sets.values().filter(|set| set.policy.deletes) {
-        for id in set.no_longer_generated() {
-            // Where live state is known, only what the set owns is its to delete.
-            let is_live = inventory.entries.get(&id).is_some_and(|entry| entry.live.is_some());
-            if set.owned.contains(&id) || (!is_live && assumed) {
-                found.push((id, format!("ApplicationSet {} no longer generates it", set.id)));
-            }
-        }
-    }
-    found
-}
-
-/// The Applications that go with an ApplicationSet that is deleted, with the reason.
-pub(super) fn with_their_set(key: &ResourceKey, inventory: &Inventory, assumed: bool, propagation: Propagation) -> Vec<(AppId, String)> {
-    if !key.is(GROUP, "ApplicationSet") {
-        return Vec::new();
-    }
-    let id = AppId::new(&key.namespace, &key.name);
-    let Some(set) = inventory.sets.get(&id) else { return Vec::new() };
-    set.goes_with_it(!assumed, propagation).into_iter().map(|gone| (gone, format!("it goes with ApplicationSet {id}"))).collect()
 }
 
 /// A set as the maker of an Application.

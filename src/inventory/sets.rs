@@ -45,6 +45,19 @@ pub struct Contested {
     pub introduced: bool,
 }
 
+/// A generated Application that the controller neither creates nor updates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// Its name; empty where it has none.
+    pub name: Arc<str>,
+    /// Why, in words.
+    pub why: String,
+    /// The other set that it belongs to.
+    pub other_set: Option<AppId>,
+    /// The controller fails on it, and deletes no Application of the set until that is mended.
+    pub halts: bool,
+}
+
 /// A set as one side of the change defines it.
 #[derive(Clone, Debug)]
 pub struct SetDefinition {
@@ -58,6 +71,8 @@ pub struct SetDefinition {
     pub generation: Generation,
     /// The names that it generates.
     pub names: BTreeSet<Arc<str>>,
+    /// What it generates and the controller does not accept.
+    pub rejected: Vec<Rejected>,
     /// Names that it generates more than once: those Applications are neither created nor updated.
     pub repeated: Vec<Arc<str>>,
 }

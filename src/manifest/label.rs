@@ -23,6 +23,13 @@ pub fn is_qualified(text: &str) -> bool {
     ends(text.chars().next()) && ends(text.chars().next_back()) && text.chars().all(inner)
 }
 
+/// Labels between dots, as most objects are named.
+///
+/// Source: Kubernetes `apimachinery/pkg/util/validation/validation.go:IsDNS1123Subdomain`.
+pub fn is_dns_subdomain(name: &str) -> bool {
+    name.len() <= MAX_SUBDOMAIN && name.split('.').all(is_dns_label)
+}
+
 /// Lower-case letters and digits at both ends, between them also `-`.
 pub fn is_dns_label(part: &str) -> bool {
     let ends = |character: Option<char>| character.is_some_and(|character| character.is_ascii_lowercase() || character.is_ascii_digit());

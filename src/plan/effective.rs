@@ -71,10 +71,7 @@ pub fn after_set(generated: &Value, live: &Value, set: &ApplicationSet) -> Arc<V
         }
         let list = |object: &Value| object.pointer("/metadata/finalizers").and_then(Value::as_array).cloned().unwrap_or_default();
         let mut finalizers = list(generated);
-        let of_hooks = |finalizer: &Value| {
-            finalizer.as_str().is_some_and(|text| text.starts_with(PRE_DELETE_FINALIZER) || text.starts_with(POST_DELETE_FINALIZER))
-        };
-        finalizers.extend(list(live).into_iter().filter(of_hooks));
+        finalizers.extend(list(live).into_iter().filter(is_of_hooks));
         put_or_remove(metadata, "finalizers", Value::Array(finalizers));
     }
     if let Some(object) = updated.as_object_mut() {
@@ -88,6 +85,40 @@ pub fn after_set(generated: &Value, live: &Value, set: &ApplicationSet) -> Arc<V
         }
     }
     Arc::new(updated)
+}
+
+/// What of a live Application its set defines: without what Kubernetes and the controllers have written.
+pub fn as_defined(live: &Value) -> Value {
+    let mut metadata = Map::new();
+    for name in ["name", "namespace", "labels", "annotations", "finalizers"] {
+        if let Some(value) = live.pointer(&format!("/metadata/{name}")) {
+            metadata.insert(name.to_owned(), value.clone());
+        }
+    }
+    if let Some(annotations) = metadata.get("annotations").and_then(Value::as_object) {
+        let own = annotations.iter().filter(|(name, _)| !PRESERVED_ANNOTATIONS.contains(&name.as_str()));
+        let own = own.map(|(name, value)| (name.clone(), value.clone())).collect();
+        put_or_remove(&mut metadata, "annotations", Value::Object(own));
+    }
+    if let Some(finalizers) = metadata.get("finalizers").and_then(Value::as_array) {
+        let own = finalizers.iter().filter(|finalizer| !is_of_hooks(finalizer)).cloned().collect();
+        put_or_remove(&mut metadata, "finalizers", Value::Array(own));
+    }
+    let mut object = Map::new();
+    for name in ["apiVersion", "kind", "spec"] {
+        object.extend(live.get(name).map(|value| (name.to_owned(), value.clone())));
+    }
+    object.insert("metadata".to_owned(), Value::Object(metadata));
+    Value::Object(object)
+}
+
+/// Whether a live Application is what its set makes of it.
+pub fn is_in_line(generated: &Value, live: &Value, set: &ApplicationSet) -> bool {
+    as_defined(&after_set(generated, live, set)) == as_defined(live)
+}
+
+fn is_of_hooks(finalizer: &Value) -> bool {
+    finalizer.as_str().is_some_and(|text| text.starts_with(PRE_DELETE_FINALIZER) || text.starts_with(POST_DELETE_FINALIZER))
 }
 
 fn put_or_remove(fields: &mut Map<String, Value>, name: &str, value: Value) {

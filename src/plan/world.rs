@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::clusters;
 use super::diff::{CompareOptions, DiffContext, IgnoreRules, Method, RespectOptions};
 use super::failure;
 use super::schema::Schemas;
@@ -52,14 +53,8 @@ impl<'a> World<'a> {
     /// CustomResourceDefinitions that Git renders.
     pub fn new(live: &'a LiveState, projects: BTreeMap<String, Project>, definitions: &[&'a Value]) -> Self {
         let settings = live.settings();
-        let on_argocd = live.of_kind(IN_CLUSTER_SERVER, crate::argocd::names::GROUP, "AppProject");
-        let mut all: BTreeMap<String, Project> = on_argocd
-            .iter()
-            .filter(|object| *object.key.namespace == *settings.namespace)
-            .filter_map(|object| Project::read(object.object()))
-            .map(|project| (project.name.clone(), project))
-            .collect();
-        let projects_complete = !all.is_empty();
+        let mut all = clusters::live_projects(live);
+        let projects_complete = clusters::knows_projects(live);
         all.extend(projects);
         let mut defined_kinds = HashMap::new();
         for definition in definitions {
@@ -118,32 +113,8 @@ impl<'a> World<'a> {
     ///
     /// # Errors
     /// Why Argo CD refuses the destination, in a sentence.
-    ///
-    /// Source: Argo CD `util/argo/argo.go:GetDestinationCluster`.
     pub fn server(&self, destination: &Destination) -> Result<Arc<str>, String> {
-        match (destination.server.trim_end_matches('/'), &*destination.name) {
-            ("", "") => Err("the Application's destination has neither a server nor a name".to_owned()),
-            (server, "") => match self.live.cluster_by_server(server) {
-                Some(cluster) => Ok(Arc::clone(&cluster.server)),
-                None if server != IN_CLUSTER_SERVER && self.live.clusters().iter().any(|cluster| cluster.registered) => {
-                    Err(format!("no cluster is registered for the Application's destination {server}"))
-                }
-                None => Ok(server.into()),
-            },
-            ("", name) => match self.live.cluster_by_name(name) {
-                Ok(server) => Ok(server),
-                Err(_) if name == IN_CLUSTER_NAME => Ok(IN_CLUSTER_SERVER.into()),
-                // Without cluster Secrets in the snapshot a name says nothing more than that it is a cluster of its own.
-                Err(_) if !self.knows_cluster_names() => Ok(name.into()),
-                Err(error) => Err(error.to_string()),
-            },
-            _ => Err("the Application's destination has both a server and a name".to_owned()),
-        }
-    }
-
-    /// Whether the snapshot names any cluster besides the one Argo CD runs in.
-    fn knows_cluster_names(&self) -> bool {
-        self.live.clusters().iter().any(|cluster| cluster.registered || (!cluster.name.is_empty() && &*cluster.server != IN_CLUSTER_SERVER))
+        clusters::server_of(destination, self.live)
     }
 
     /// The registered name of a cluster; empty where it has none.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::style::{Style, Tone, clean, one_line};
 use crate::argocd::AppId;
-use crate::inventory::{Entry, Generation, Inventory, SetEntry};
+use crate::inventory::{Entry, Generation, Inventory, Rejected, SetEntry};
 use crate::plan::{SyncMode, SyncPlan};
 
 /// The version of the JSON form.
@@ -160,7 +160,7 @@ impl Builder<'_> {
             _ => "unchanged",
         };
         let reason = set.head.as_ref().and_then(|head| match &head.generation {
-            Generation::Done => None,
+            Generation::Done => not_accepted(&head.rejected),
             Generation::Frozen(error) => Some(format!("generation fails, nothing changes: {error}")),
             Generation::AsBefore { what, why } => Some(format!("{what} is not evaluated: {why}")),
         });
@@ -177,6 +177,14 @@ impl Builder<'_> {
             children: Vec::new(),
         }
     }
+}
+
+/// Names what a set generates and Argo CD does not bring into the cluster.
+fn not_accepted(rejected: &[Rejected]) -> Option<String> {
+    let first = rejected.first()?;
+    let more = if rejected.len() > 1 { format!(" and {} more", rejected.len() - 1) } else { String::new() };
+    let name = if first.name.is_empty() { "an Application without name" } else { &first.name };
+    Some(format!("{name}{more} not accepted: {}", first.why))
 }
 
 /// The fields in which two definitions differ; lists are compared element by element where they are equally long.

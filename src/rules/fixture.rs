@@ -293,6 +293,7 @@ pub(super) fn generated_inventory(base: Option<&[&str]>, head: Option<&[&str]>) 
         parent: Some(AppId::new("argocd", "root")),
         generation: Generation::Done,
         names: names.iter().map(|name| Arc::from(*name)).collect(),
+        rejected: Vec::new(),
         repeated: Vec::new(),
     };
     let mut all = Inventory::default();
