@@ -30,5 +30,5 @@ pub use options::{Propagation, SyncOptions};
 pub use project::Project;
 pub use settings::Settings;
 pub use shape::SpecProblem;
-pub use tracking::{TrackingId, TrackingMethod};
+pub use tracking::{Tracking, TrackingId, TrackingMethod};
 pub use version::Version;

@@ -80,6 +80,7 @@ mod suppression_expired;
 mod suppression_unused;
 mod sync_refused;
 mod sync_window_blocks;
+mod tracking_changes;
 mod unknown_argocd_annotation;
 mod unknown_field;
 mod unknown_hook_type;

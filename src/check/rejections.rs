@@ -102,7 +102,8 @@ impl Finder<'_> {
     /// Judges again what was judged before all projects and sets were known; whether anything has come out differently.
     pub(super) fn reconsider_rejections(&mut self) -> bool {
         let differs = |id: &AppId, definition: &SetDefinition, claims: &[Claim]| definition.rejected != self.rejected(id, claims);
-        let expanded = self.sets.iter().filter(|(id, side)| side.definition().is_some_and(|definition| differs(id, definition, &side.claims)));
+        let expanded =
+            self.sets.iter().filter(|(id, side)| side.definition().is_some_and(|definition| differs(id, definition, &side.claims)));
         let stale: Vec<AppId> = expanded.map(|(id, _)| id.clone()).collect();
         for id in &stale {
             self.expand_anew(id);

@@ -63,7 +63,8 @@ fn knows_names(live: &LiveState) -> bool {
 
 /// The live AppProjects, by name.
 pub fn live_projects(live: &LiveState) -> BTreeMap<String, Project> {
-    let own = live.of_kind(IN_CLUSTER_SERVER, GROUP, "AppProject").iter().filter(|object| *object.key.namespace == *live.settings().namespace);
+    let own =
+        live.of_kind(IN_CLUSTER_SERVER, GROUP, "AppProject").iter().filter(|object| *object.key.namespace == *live.settings().namespace);
     own.filter_map(|object| Project::read(object.object())).map(|project| (project.name.clone(), project)).collect()
 }
 

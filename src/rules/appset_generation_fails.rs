@@ -39,7 +39,7 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
 /// The Applications that are generated and not accepted: left out before anything is written, or such that the controller fails on them.
 /// An Application of another set is an equal name, which `duplicate-application-name` tells.
 fn rejected(set: &SetEntry, head: &SetDefinition, halts: bool) -> Option<Draft> {
-    let of = |side: &SetDefinition| -> Vec<Rejected> { 
+    let of = |side: &SetDefinition| -> Vec<Rejected> {
         side.rejected.iter().filter(|one| one.halts == halts && one.other_set.is_none()).cloned().collect()
     };
     let found = of(head);

@@ -84,6 +84,7 @@ rules! {
         suppression_unused: "suppression-unused",
         sync_refused: "sync-refused",
         sync_window_blocks: "sync-window-blocks",
+        tracking_changes: "tracking-changes",
         unknown_argocd_annotation: "unknown-argocd-annotation",
         unknown_field: "unknown-field",
         unknown_hook_type: "unknown-hook-type",

@@ -11,7 +11,11 @@ use crate::inventory::{Inventory, SetEntry};
 use crate::manifest::ResourceKey;
 
 /// The sets of both sides.
-pub(in crate::check) fn entries(ground: &SetGround<'_>, base: BTreeMap<AppId, SetSide>, head: BTreeMap<AppId, SetSide>) -> BTreeMap<AppId, SetEntry> {
+pub(in crate::check) fn entries(
+    ground: &SetGround<'_>,
+    base: BTreeMap<AppId, SetSide>,
+    head: BTreeMap<AppId, SetSide>,
+) -> BTreeMap<AppId, SetEntry> {
     let ids: BTreeSet<AppId> = base.keys().chain(head.keys()).cloned().collect();
     let (mut base, mut head) = (base, head);
     let entry = |id: AppId| {
@@ -49,7 +53,12 @@ pub(in crate::check) fn no_longer_generated(inventory: &Inventory, assumed: bool
 }
 
 /// The Applications that go with an ApplicationSet that is deleted, with the reason.
-pub(in crate::check) fn with_their_set(key: &ResourceKey, inventory: &Inventory, assumed: bool, propagation: Propagation) -> Vec<(AppId, String)> {
+pub(in crate::check) fn with_their_set(
+    key: &ResourceKey,
+    inventory: &Inventory,
+    assumed: bool,
+    propagation: Propagation,
+) -> Vec<(AppId, String)> {
     if !key.is(GROUP, "ApplicationSet") {
         return Vec::new();
     }
@@ -57,4 +66,3 @@ pub(in crate::check) fn with_their_set(key: &ResourceKey, inventory: &Inventory,
     let Some(set) = inventory.sets.get(&id) else { return Vec::new() };
     set.goes_with_it(!assumed, propagation).into_iter().map(|gone| (gone, format!("it goes with ApplicationSet {id}"))).collect()
 }
-
