@@ -8,6 +8,7 @@ mod broken;
 mod comments;
 mod configuration;
 mod delivery;
+mod held;
 mod judging;
 mod locate;
 mod mask;
@@ -38,6 +39,9 @@ use crate::rules::{self, RuleError, RuleSet};
 use crate::snapshot::{self, SnapshotError, SnapshotSource};
 
 pub use options::{Head, Options};
+
+/// Levels of Applications that hold each other up.
+const MAX_HELD: usize = 5;
 
 /// Everything a run found out.
 pub struct Outcome {
@@ -115,13 +119,22 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         None => loaded?,
     };
     let sources = sources::Sources::new(&revisions, options, config, loaded.as_ref(), kept);
-    let discovered = applications::discover(&sources, loaded.as_ref(), options.all);
+    let mut discovered = applications::discover(&sources, loaded.as_ref(), options.all, &held::Held::default());
     let unseen = seen::unseen_commits(&discovered, &sources);
     let (live, missing) = match loaded {
         None => (planning::assumed(&discovered, &sources, options.all), stand_in::Missing::new()),
         Some(live) => stand_in::complete(live, &discovered, &sources, options.all),
     };
     let mut planned = planning::plan(&discovered, &sources, &live, options, &wanted);
+    let mut held = held::Held::default();
+    // What a parent's sync does not get to stays as it is, which may hold up what that renders in turn.
+    for _ in 0..MAX_HELD {
+        if held.takes_in(std::mem::take(&mut planned.held)) {
+            break;
+        }
+        discovered = applications::discover(&sources, Some(&live).filter(|live| !live.is_assumed()), options.all, &held);
+        planned = planning::plan(&discovered, &sources, &live, options, &wanted);
+    }
     revisions.base.nothing_missing()?;
     stand_in::mark(&mut planned, &live, &missing);
     let comments = comments::changed(&revisions);

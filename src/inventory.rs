@@ -21,6 +21,13 @@ pub enum Delivery {
     Merge,
     /// Only when somebody syncs its parent, which does not sync by itself.
     ParentSync,
+    /// Not by this merge: the sync of its parent does not get to it.
+    HeldBack {
+        /// The Application that renders it.
+        parent: AppId,
+        /// What keeps that one's sync from applying it.
+        why: String,
+    },
     /// Only when somebody applies the file.
     ByHand,
     /// It cannot be said.

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use super::delivery::{self, Unrendered};
+use super::held::Held;
 use super::readings::Readings;
 use super::sets::{self, SetGround, SetSide};
 use super::sources::{Render, Sources};
@@ -33,7 +34,7 @@ pub(super) struct Discovered {
     pub(super) effective: BTreeMap<(Side, AppId), Arc<Application>>,
     /// Applications whose definition the merge alone does not bring into the cluster, as they will be once it is applied.
     pub(super) once_applied: BTreeMap<AppId, Arc<Application>>,
-    /// AppProjects in files or rendered, at head.
+    /// AppProjects that the merge brings in, at head.
     pub(super) projects: Vec<Arc<Manifest>>,
     /// What could not be looked at.
     pub(super) unjudged: Vec<Unjudged>,
@@ -47,6 +48,8 @@ pub(super) struct Finder<'a> {
     readings: &'a Readings,
     /// What is known of ApplicationSets at both sides.
     pub(super) ground: &'a SetGround<'a>,
+    /// What the syncs of parents do not get to at head.
+    pub(super) held: &'a Held,
     pub(super) live: BTreeMap<AppId, (Arc<Application>, Arc<LiveObject>)>,
     pub(super) control_namespace: String,
     pub(super) side: Side,
@@ -58,7 +61,8 @@ pub(super) struct Finder<'a> {
     /// Applications that may be parents, of which it is not known what they render.
     pub(super) unrendered: BTreeMap<AppId, Unrendered>,
     pub(super) problems: Vec<Unjudged>,
-    pub(super) projects: Vec<Arc<Manifest>>,
+    /// AppProjects with the Applications that render them; none for a file.
+    pub(super) projects: Vec<(Option<AppId>, Arc<Manifest>)>,
     pub(super) other_side: BTreeMap<AppId, Definition>,
     /// The ApplicationSets.
     pub(super) sets: BTreeMap<AppId, SetSide>,
@@ -71,7 +75,7 @@ pub(super) struct Finder<'a> {
 }
 
 /// Finds every Application on both sides.
-pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: bool) -> Discovered {
+pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: bool, held: &Held) -> Discovered {
     let control_namespace = live.map_or_else(|| "argocd".to_owned(), |live| live.settings().namespace.clone());
     let mut problems = Vec::new();
     let live_applications = live.map(|live| live_applications(live, &mut problems)).unwrap_or_default();
@@ -90,6 +94,7 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
         sources,
         readings: &readings,
         ground: &ground,
+        held,
         sets: BTreeMap::new(),
         other_sets,
         unapplied_sets: BTreeMap::new(),
@@ -116,7 +121,7 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
     let mut discovered = Discovered {
         effective: BTreeMap::new(),
         once_applied: delivery::once_applied(&head),
-        projects: std::mem::take(&mut head.projects),
+        projects: head.projects_brought_in(),
         unjudged: problems,
         notes: std::mem::take(&mut head.notes),
         inventory: Inventory { contested: contested(&base, &head), ..Inventory::default() },
@@ -197,7 +202,7 @@ impl Finder<'_> {
             match candidate.kind {
                 CandidateKind::Application => self.define(&candidate.manifest, None),
                 CandidateKind::Incomplete => {}
-                CandidateKind::Project => self.projects.push(Arc::clone(&candidate.manifest)),
+                CandidateKind::Project => self.projects.push((None, Arc::clone(&candidate.manifest))),
                 CandidateKind::ApplicationSet => self.define_set(&candidate.manifest, None),
             }
         }
@@ -288,7 +293,7 @@ impl Finder<'_> {
     fn adopt_children(&mut self, parent: &Application, manifests: &[Arc<Manifest>]) {
         for manifest in manifests {
             if crate::argocd::Project::is_project(&manifest.object) {
-                self.projects.push(Arc::clone(manifest));
+                self.projects.push((Some(parent.id.clone()), Arc::clone(manifest)));
             }
             if ApplicationSet::is_set(&manifest.object) {
                 self.define_set(manifest, Some(parent));
@@ -311,6 +316,13 @@ impl Finder<'_> {
         match self.readings.read(&manifest.object, &self.control_namespace) {
             Ok(application) => {
                 let id = application.id.clone();
+                let is_there = self.live.contains_key(&id) || (self.ground.live_state.is_none() && self.other_side.contains_key(&id));
+                if !is_there && parent.is_some_and(|parent| self.holds_application(&id, parent).is_some()) {
+                    // Its file is what the parent renders.
+                    self.definitions.remove(&id);
+                    self.in_effect.remove(&id);
+                    return;
+                }
                 let definition = Definition {
                     application,
                     manifest: Arc::clone(manifest),
@@ -346,7 +358,7 @@ impl Finder<'_> {
             return live.map(|(live, _)| Arc::clone(live)).or_else(|| Some(Arc::clone(&definition.application)));
         }
         let is_applied = match &definition.parent {
-            Some(parent) => depth >= MAX_DEPTH || self.syncs_by_itself(parent, id, depth),
+            Some(parent) => self.holds_application(id, parent).is_none() && (depth >= MAX_DEPTH || self.syncs_by_itself(parent, id, depth)),
             None => definition.generated.is_some(),
         };
         if is_applied {

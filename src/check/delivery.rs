@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::applications::{Finder, MAX_DEPTH};
+use super::held::Hold;
 use super::sources::Render;
 use crate::argocd::{AppId, Application};
 use crate::finding::Unjudged;
 use crate::inventory::{Definition, Delivery};
-use crate::manifest::Side;
+use crate::manifest::{Manifest, Side};
 use crate::render::Inputs;
 use crate::snapshot::LiveObject;
 
@@ -45,7 +46,40 @@ impl Finder<'_> {
         } else {
             self.in_effect.get(parent).cloned().or_else(|| self.effective(parent, depth + 1))
         };
-        decides.is_none_or(|application| application.automated_in(version).is_some() && !application.is_skipped())
+        let by_itself = decides.is_none_or(|application| application.automated_in(version).is_some() && !application.is_skipped());
+        by_itself && (depth >= MAX_DEPTH || self.is_brought_in(parent, depth))
+    }
+
+    /// Whether an Application is there, or comes into the cluster by the merge alone.
+    fn is_brought_in(&self, id: &AppId, depth: usize) -> bool {
+        let is_there = self.live.contains_key(id) || (self.ground.live_state.is_none() && self.other_side.contains_key(id));
+        let above = self.definitions.get(id).and_then(|definition| definition.parent.as_ref()).filter(|above| *above != id);
+        is_there || above.is_none_or(|above| self.syncs_by_itself(above, id, depth + 1))
+    }
+
+    /// Why the sync of a parent does not apply this Application, where it is so.
+    pub(super) fn holds_application(&self, id: &AppId, parent: &AppId) -> Option<&Hold> {
+        self.held.application(id, parent).filter(|_| self.side == Side::Head)
+    }
+
+    /// Why the sync of a parent does not apply this ApplicationSet, where it is so.
+    pub(super) fn holds_set(&self, id: &AppId, parent: &AppId) -> Option<&Hold> {
+        self.held.set(id, parent).filter(|_| self.side == Side::Head)
+    }
+
+    /// The AppProjects that the merge alone brings in; a file that no Application renders counts as applied.
+    pub(super) fn projects_brought_in(&mut self) -> Vec<Arc<Manifest>> {
+        let projects = std::mem::take(&mut self.projects);
+        let name = |manifest: &Manifest| manifest.key.name.to_string();
+        let rendered: BTreeSet<String> =
+            projects.iter().filter(|(parent, _)| parent.is_some()).map(|(_, manifest)| name(manifest)).collect();
+        let brought_in = projects.into_iter().filter(|(parent, manifest)| match parent {
+            Some(parent) => {
+                !self.held.project(&name(manifest), parent) && self.syncs_by_itself(parent, &AppId::new("", &name(manifest)), 0)
+            }
+            None => !rendered.contains(&name(manifest)),
+        });
+        brought_in.map(|(_, manifest)| manifest).collect()
     }
 
     /// Works out how each definition of this side gets into the cluster.
@@ -61,6 +95,9 @@ impl Finder<'_> {
 
     fn delivery(&self, id: &AppId, definition: &Definition) -> Delivery {
         if let Some(parent) = &definition.parent {
+            if let Some(hold) = self.holds_application(id, parent) {
+                return Delivery::HeldBack { parent: parent.clone(), why: hold.why.clone() };
+            }
             return if self.syncs_by_itself(parent, id, 0) { Delivery::Merge } else { Delivery::ParentSync };
         }
         let live = self.live.get(id).map(|(_, object)| &**object);

@@ -9,6 +9,7 @@ mod comparison;
 mod elsewhere;
 mod failures;
 mod gone;
+mod swept;
 mod unseen;
 mod waiting;
 
@@ -23,6 +24,7 @@ use self::comparison::{Worlds, compare, compare_unchanged};
 use self::failures::{duplicate_keys, failure, unstable_objects};
 use self::gone::Ground;
 use super::applications::Discovered;
+use super::held::Held;
 use super::options::{ApplicationFilter, Options};
 use super::reach;
 use super::sources::{Render, Sources};
@@ -61,6 +63,8 @@ pub(super) struct Planned {
     pub(super) rendered_elsewhere: Vec<RenderedElsewhere>,
     /// Applications whose files the change touches, and of which nothing differs.
     pub(super) same: Vec<AppId>,
+    /// What the syncs of parents do not get to.
+    pub(super) held: Held,
     /// Remarks for people.
     pub(super) notes: BTreeSet<String>,
 }
@@ -86,7 +90,11 @@ pub(super) fn plan(
     let (head_values, base_values) = (as_values(&head_definitions), as_values(&base_definitions));
     let head = World::new(live, projects, &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
     let base = World::new(live, BTreeMap::new(), &base_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
-    let worlds = Worlds { base: &base, head: &head };
+    // A project that an Application renders itself is not there yet when the Application is compared.
+    let manages_itself = candidates.iter().any(|candidate| renders_its_project(candidate, live));
+    let before_own =
+        manages_itself.then(|| World::new(live, BTreeMap::new(), &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now));
+    let worlds = Worlds { base: &base, head: &head, before_own: before_own.as_ref() };
     let mut planned = Planned::default();
     let same = candidates.iter().filter(|candidate| candidate.touched && !is_affected(candidate) && candidate.head.is_some());
     planned.same = same.map(|candidate| candidate.entry.id.clone()).filter(|id| wanted.takes(id)).collect();
@@ -106,6 +114,7 @@ pub(super) fn plan(
     }
     // While Applications are deleted, projects are still as they are live.
     let ground = |side: Side| Ground { side, discovered, sources, world: &base };
+    waiting::with_parents(&mut plans, &discovered.inventory);
     gone::follow(&mut before, &ground(Side::Base));
     let unknown_hooks = gone::follow(&mut plans, &ground(Side::Head));
     let by_id: BTreeMap<&AppId, &Candidate<'_>> = candidates.iter().map(|candidate| (&candidate.entry.id, candidate)).collect();
@@ -123,6 +132,7 @@ pub(super) fn plan(
     planned.failures.retain(|failure| !goes(&app_id(&failure.application)));
     planned.unjudged.retain(|unjudged| !unjudged.application.as_deref().is_some_and(|id| goes(&app_id(id))));
     planned.unjudged.extend(unknown_hooks);
+    planned.held = Held::by(plans.values(), &discovered.inventory);
     planned.plans = plans.into_values().filter(|plan| wanted.takes(&plan.application.id)).collect();
     let shown = |application: &str| wanted.takes(&app_id(application));
     planned.unrendered.retain(|plan| wanted.takes(&plan.application.id));
@@ -169,7 +179,9 @@ fn plan_caught(candidate: &Candidate<'_>, worlds: Worlds<'_>, discovered: &Disco
 }
 
 fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, discovered: &Discovered, sources: &Sources<'_>, all: bool) -> One {
-    let (head_world, base_world) = (worlds.head, worlds.base);
+    let base_world = worlds.base;
+    let own = worlds.before_own.filter(|world| renders_its_project(candidate, world.live));
+    let head_world = own.unwrap_or(worlds.head);
     let (entry, live) = (candidate.entry, head_world.live);
     let Some(head) = &candidate.head else { return One::default() };
     let affected = is_affected(candidate);
@@ -260,6 +272,20 @@ fn not_judged(plan: &mut SyncPlan) -> Vec<Unjudged> {
         key.map_or_else(|| "ignoreDifferences".to_owned(), |key| format!("ignoreDifferences of {}", key.named()))
     };
     remarks.map(|remark| Unjudged { application: Some(application.clone()), what: named(remark.key), why: remark.message }).collect()
+}
+
+/// Whether an Application renders the project that it is in.
+///
+/// Source: Argo CD `controller/state.go:CompareAppState`, which is handed the project as it is in the cluster.
+fn renders_its_project(candidate: &Candidate<'_>, live: &LiveState) -> bool {
+    let Some(head) = &candidate.head else { return false };
+    let spec = &head.application.spec;
+    let namespace = |manifest: &Manifest| {
+        if manifest.key.namespace.is_empty() { spec.destination.namespace.clone() } else { manifest.key.namespace.to_string() }
+    };
+    head.manifests().iter().any(|manifest| {
+        Project::is_project(&manifest.object) && *manifest.key.name == *spec.project && namespace(manifest) == live.settings().namespace
+    })
 }
 
 /// What would happen without the change.

@@ -82,7 +82,7 @@ impl Finder<'_> {
 
     fn project_is_missing(&self, name: &str) -> bool {
         let Some(live) = self.ground.live_state.filter(|live| clusters::knows_projects(live)) else { return false };
-        let is_new = || self.projects.iter().any(|project| metadata_str(&project.object, "name") == Some(name));
+        let is_new = || self.projects.iter().any(|(_, project)| metadata_str(&project.object, "name") == Some(name));
         !name.is_empty() && name != "default" && !self.ground.projects.contains_key(name) && !is_new() && !live.is_assumed()
     }
 

@@ -167,6 +167,14 @@ impl Finder<'_> {
         }
         let id = AppId::new(&placed.key.namespace, &placed.key.name);
         let parent = parent.map(|parent| parent.id.clone());
+        let is_there = self.ground.live.contains_key(&id) || (self.ground.live_state.is_none() && self.other_sets.contains_key(&id));
+        if !is_there && parent.as_ref().is_some_and(|parent| self.holds_set(&id, parent).is_some()) {
+            // Its file is what the parent renders.
+            self.forget_generated(&id);
+            self.sets.remove(&id);
+            self.unapplied_sets.remove(&id);
+            return;
+        }
         if let Some(known) = self.sets.get_mut(&id) {
             if parent.is_none() && known.parent.is_some() {
                 return;
@@ -256,7 +264,11 @@ impl Finder<'_> {
         let live = self.ground.live.get(id);
         let Some(manifest) = &side.manifest else { return live.map(|(set, _)| Arc::clone(set)) };
         let read = |object: Arc<Value>| ApplicationSet::read(object, &self.control_namespace).ok().map(Arc::new);
+        let held = side.parent.as_ref().is_some_and(|parent| self.holds_set(id, parent).is_some());
+        let before = self.other_sets.get(id).and_then(|before| before.definition.as_ref());
         match (live, &side.parent) {
+            (Some((set, _)), _) if held => Some(Arc::clone(set)),
+            (None, _) if held => before.map(|before| Arc::clone(&before.set)),
             (Some((set, object)), Some(parent)) if self.syncs_by_itself(parent, id, 0) => {
                 read(effective::after_parent_sync(&manifest.object, object.object())).or_else(|| Some(Arc::clone(set)))
             }

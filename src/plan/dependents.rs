@@ -31,6 +31,8 @@ pub enum Tie {
     Tracked,
     /// It stays: a claim that a StatefulSet made and leaves behind.
     LeftClaim,
+    /// It stays, emptied.
+    RecycledVolume,
     /// It stays: a volume that keeps its data.
     RetainedVolume,
     /// It stays: the sync deletes with `PrunePropagationPolicy=orphan`.
@@ -51,6 +53,7 @@ impl Tie {
             Self::FreedClaim => "its claim, which the Application tracks and deletes next",
             Self::Tracked => "goes with the Application",
             Self::LeftClaim => "its claim; a StatefulSet leaves its claims behind",
+            Self::RecycledVolume => "its volume, emptied by reclaim policy Recycle",
             Self::RetainedVolume => "its volume, with reclaim policy Retain",
             Self::Released => "owned by it until now; PrunePropagationPolicy=orphan",
             Self::OtherOwner => "owned by another object as well",
@@ -172,6 +175,7 @@ impl Walk<'_> {
             // Kubernetes' default for a volume that says nothing.
             match volume.object().pointer("/spec/persistentVolumeReclaimPolicy").and_then(Value::as_str).unwrap_or("Retain") {
                 "Retain" => self.stays(volume, Tie::RetainedVolume, depth),
+                "Recycle" => self.stays(volume, Tie::RecycledVolume, depth),
                 _ => next.push((Arc::clone(volume), Tie::Volume)),
             }
         }

@@ -132,6 +132,11 @@ pub enum Reason {
     },
     /// Its Application goes and has a finalizer.
     Cascade,
+    /// Something that it hangs on is deleted: its namespace, its kind or its owner.
+    GoesWith {
+        /// What is deleted.
+        object: String,
+    },
     /// Its Application goes and has no finalizer.
     NoFinalizer,
     /// Its Application goes, but the object is not deleted with it.
@@ -193,6 +198,7 @@ impl fmt::Display for Reason {
                 write!(f, "removed from Git; the Application's sync option Prune=confirm waits for approval")
             }
             Self::Cascade => write!(f, "goes with its Application, by the live finalizer"),
+            Self::GoesWith { object } => write!(f, "goes with {object}, whatever its own options say"),
             Self::NoFinalizer => write!(f, "its Application goes without a live resources-finalizer; it stays, unmanaged"),
             Self::KeptOnDeletion { because } => write!(f, "its Application goes; it stays, kept by {because}"),
             Self::CrdUntracked => write!(f, "removed from Git; CustomResourceDefinitions carry no tracking and are never pruned"),

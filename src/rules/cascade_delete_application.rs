@@ -50,9 +50,33 @@ fn what_holds_it_up(plan: &SyncPlan) -> String {
 
 /// Whether the finalizer of another Application that goes as well deletes this one; that one's finding then counts its objects.
 fn goes_with_its_parent(view: &View<'_>, plan: &SyncPlan) -> bool {
-    view.change_of_application(&plan.application.id).is_some_and(|(parent, change)| {
-        change.action == Action::Delete && parent.sync.mode == SyncMode::Deleted && parent.application.id != plan.application.id
-    })
+    let mut above: Vec<&AppId> = Vec::new();
+    let mut current = plan;
+    while let Some(parent) = deleting_parent(view, current) {
+        let id = &parent.application.id;
+        if *id == plan.application.id {
+            // They delete each other: the one that the change removes counts for all.
+            let first = above.iter().copied().chain([id]).min_by_key(|id| (is_defined(view, id), *id));
+            return first != Some(id);
+        }
+        if above.contains(&id) {
+            break;
+        }
+        above.push(id);
+        current = parent;
+    }
+    !above.is_empty()
+}
+
+/// The other Application whose finalizer deletes this one.
+fn deleting_parent<'a>(view: &View<'a>, plan: &SyncPlan) -> Option<&'a SyncPlan> {
+    let (parent, change) = view.change_of_application(&plan.application.id)?;
+    let by_finalizer = change.action == Action::Delete && parent.sync.mode == SyncMode::Deleted;
+    (by_finalizer && parent.application.id != plan.application.id).then_some(parent)
+}
+
+fn is_defined(view: &View<'_>, id: &AppId) -> bool {
+    view.entry(id).is_some_and(|entry| entry.head.is_some())
 }
 
 /// What the finalizer deletes, through Applications that are deleted with it.

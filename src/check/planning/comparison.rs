@@ -20,6 +20,8 @@ use crate::rules::UnstableObject;
 pub(super) struct Worlds<'a> {
     pub(super) base: &'a World<'a>,
     pub(super) head: &'a World<'a>,
+    /// Head with the projects as they are live, where an Application renders its own.
+    pub(super) before_own: Option<&'a World<'a>>,
 }
 
 /// Adds to the plan of head what base tells.

@@ -2,7 +2,7 @@
 //!
 //! Takes the plans of one side; puts the plans of deletions in their place, and hangs what they delete below what deletes them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::super::applications::Discovered;
@@ -75,6 +75,7 @@ pub(super) fn follow(plans: &mut BTreeMap<AppId, SyncPlan>, ground: &Ground<'_>)
         }
         pending = free.into();
     }
+    super::swept::mark(plans);
     let races = races(held, &done, ground);
     hang_below(plans, &races, ground);
     unjudged
@@ -160,6 +161,9 @@ fn leaving(plan: &SyncPlan, ground: &Ground<'_>) -> Vec<Leaving> {
     let mut found = Vec::new();
     for change in plan.changes.iter().filter(|change| change.action.deletes()) {
         let reason = match change.action {
+            Action::Prune if plan.sync.mode == SyncMode::Blocked => {
+                format!("Application {parent} prunes it as soon as its sync window lets it")
+            }
             Action::Prune => format!("Application {parent} prunes it"),
             _ => format!("it goes with Application {parent}"),
         };
@@ -210,7 +214,8 @@ fn hang_below(plans: &mut BTreeMap<AppId, SyncPlan>, races: &BTreeMap<AppId, Syn
                 change.stays.retain(|dependent| !goes(&dependent.key));
                 change.cascade = owned.iter().map(|(id, _)| Dependent::direct(key(id), Tie::Owned, None)).collect();
             }
-            let mut tree = Tree { deleted: &deleted, seen: BTreeSet::new(), found: Vec::new() };
+            let named = change.cascade.iter().map(|dependent| dependent.key.clone()).chain([change.key.clone()]).collect();
+            let mut tree = Tree { deleted: &deleted, seen: BTreeSet::new(), named, found: Vec::new() };
             if let Some(id) = application_id(&change.key) {
                 tree.hang(&id, 1);
                 change.cascade.extend(tree.found);
@@ -252,6 +257,8 @@ fn cluster_label(plan: &SyncPlan) -> Arc<str> {
 struct Tree<'a> {
     deleted: &'a BTreeMap<AppId, Vec<(Dependent, Vec<Dependent>)>>,
     seen: BTreeSet<AppId>,
+    /// What stands in the tree by itself.
+    named: HashSet<ResourceKey>,
     found: Vec<Dependent>,
 }
 
@@ -267,8 +274,14 @@ impl Tree<'_> {
                 open.pop();
                 continue;
             };
-            self.found.push(Dependent { depth: level, ..object.clone() });
-            self.found.extend(below.iter().map(|dependent| Dependent { depth: level + dependent.depth, ..dependent.clone() }));
+            if object.cluster.is_some() || self.named.insert(object.key.clone()) {
+                self.found.push(Dependent { depth: level, ..object.clone() });
+                for dependent in below {
+                    if dependent.cluster.is_some() || self.named.insert(dependent.key.clone()) {
+                        self.found.push(Dependent { depth: level + dependent.depth, ..dependent.clone() });
+                    }
+                }
+            }
             if let Some(child) = application_id(&object.key).filter(|child| self.seen.insert(child.clone())) {
                 open.push((of(&child), level + 1));
             }

@@ -9,8 +9,9 @@ use super::super::applications::Discovered;
 use super::super::sources::{Render, Sources};
 use super::candidate::{Candidate, previous_server};
 use super::revision;
+use crate::argocd::{AppId, Application};
 use crate::finding::Unjudged;
-use crate::inventory::{Delivery, Entry};
+use crate::inventory::{Delivery, Entry, Inventory};
 use crate::manifest::{ResourceKey, Side};
 use crate::plan::application::{self, Input};
 use crate::plan::{Action, Condition, ONCE_APPLIED, SyncMode, SyncPlan, World};
@@ -32,6 +33,7 @@ pub(super) fn once_applied(
         Delivery::ParentSync => format!("somebody syncs `{}`", entry.parent()?.name),
         Delivery::ByHand => "somebody applies its file".to_owned(),
         Delivery::Unknown { parent, .. } => format!("`{}`, or somebody by hand, applies its file", parent.name),
+        Delivery::HeldBack { parent, .. } => format!("the sync of `{}` gets to it", parent.name),
         Delivery::Merge => return None,
     };
     let Render::Done(rendered) = sources.render(application, Side::Head) else { return None };
@@ -125,7 +127,29 @@ pub(super) fn broken(entry: &Entry) -> Option<Unjudged> {
 
 /// Whether the live Application decides whatever its definition says.
 pub(super) fn stays_as_live(entry: &Entry) -> bool {
-    entry.live.is_some() && matches!(entry.delivery(), Some(Delivery::ByHand | Delivery::ParentSync))
+    entry.live.is_some() && matches!(entry.delivery(), Some(Delivery::ByHand | Delivery::ParentSync | Delivery::HeldBack { .. }))
+}
+
+/// An Application whose definition a parent brings in only when a sync window lets it waits with that parent.
+pub(super) fn with_parents(plans: &mut BTreeMap<AppId, SyncPlan>, inventory: &Inventory) {
+    let blocked = plans.iter().filter(|(_, plan)| plan.sync.mode == SyncMode::Blocked);
+    let mut waiting: BTreeMap<AppId, String> = blocked.map(|(id, plan)| (id.clone(), plan.sync.reason.clone())).collect();
+    let mut fresh: Vec<AppId> = waiting.keys().cloned().collect();
+    while let Some(parent) = fresh.pop() {
+        let Some(why) = waiting.get(&parent).cloned() else { continue };
+        for entry in inventory.entries.values().filter(|entry| entry.parent() == Some(&parent)) {
+            let spec = |application: &Application| application.object.get("spec").cloned();
+            let live = entry.live.as_ref().and_then(|(live, _)| spec(live));
+            let is_new = entry.effective.as_deref().and_then(spec) != live;
+            let Some(plan) = plans.get_mut(&entry.id).filter(|_| is_new && !waiting.contains_key(&entry.id)) else { continue };
+            if plan.sync.mode == SyncMode::Automated {
+                plan.sync.reason = format!("`{}` brings in its definition: {why}", parent.name);
+                plan.sync.mode = SyncMode::Blocked;
+                waiting.insert(entry.id.clone(), why.clone());
+                fresh.push(entry.id.clone());
+            }
+        }
+    }
 }
 
 /// A new Application of a parent that does not sync by itself is there only after somebody has synced that parent.
@@ -135,6 +159,6 @@ pub(super) fn for_parent(plan: &mut SyncPlan, entry: &Entry, assumed: bool) {
         return;
     }
     let Some(parent) = entry.parent() else { return };
-    plan.sync.reason = format!("`{}` does not sync by itself, and creates this Application only when somebody syncs it", parent.name);
+    plan.sync.reason = format!("`{}` renders it, and the merge alone starts no sync that creates it: somebody has to", parent.name);
     (plan.sync.mode, plan.sync.starts) = (SyncMode::Manual, false);
 }

@@ -126,6 +126,7 @@ fn every_custom_resource_of_a_definition_goes_in_all_namespaces() {
 fn a_volume_goes_with_its_claim_unless_it_is_retained() {
     let with = |policy: &str| hangs(&[claim("data", "pv-1"), volume("pv-1", policy)], false, false, &[]);
     assert_eq!(with("Delete"), (vec!["1 PersistentVolume pv-1: its volume".to_owned()], vec![]));
+    assert_eq!(with("Recycle"), (vec![], vec!["1 PersistentVolume pv-1: its volume, emptied by reclaim policy Recycle".to_owned()]));
     assert_eq!(with("Retain"), (vec![], vec!["1 PersistentVolume pv-1: its volume, with reclaim policy Retain".to_owned()]));
 }
 

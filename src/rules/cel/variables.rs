@@ -224,6 +224,7 @@ fn reason_word(reason: &Reason) -> &'static str {
         Reason::PruneFalse { .. } => "prune-false",
         Reason::PruneConfirm { .. } => "prune-confirm",
         Reason::Cascade => "cascade",
+        Reason::GoesWith { .. } => "goes-with",
         Reason::NoFinalizer => "no-finalizer",
         Reason::KeptOnDeletion { .. } => "kept-on-deletion",
         Reason::CrdUntracked => "crd-untracked",
