@@ -46,15 +46,21 @@ impl Finder<'_> {
         } else {
             self.in_effect.get(parent).cloned().or_else(|| self.effective(parent, depth + 1))
         };
-        let by_itself = decides.is_none_or(|application| application.automated_in(version).is_some() && !application.is_skipped());
-        by_itself && (depth >= MAX_DEPTH || self.is_brought_in(parent, depth))
+        decides.is_none_or(|application| application.automated_in(version).is_some() && !application.is_skipped())
     }
 
     /// Whether an Application is there, or comes into the cluster by the merge alone.
-    fn is_brought_in(&self, id: &AppId, depth: usize) -> bool {
-        let is_there = self.live.contains_key(id) || (self.ground.live_state.is_none() && self.other_side.contains_key(id));
-        let above = self.definitions.get(id).and_then(|definition| definition.parent.as_ref()).filter(|above| *above != id);
-        is_there || above.is_none_or(|above| self.syncs_by_itself(above, id, depth + 1))
+    fn is_brought_in(&self, id: &AppId) -> bool {
+        let is_there = |id: &AppId| self.live.contains_key(id) || (self.ground.live_state.is_none() && self.other_side.contains_key(id));
+        let (mut current, mut seen) = (id, BTreeSet::new());
+        while !is_there(current) && seen.insert(current) {
+            let Some(above) = self.definitions.get(current).and_then(|definition| definition.parent.as_ref()) else { break };
+            if !self.syncs_by_itself(above, current, 0) {
+                return false;
+            }
+            current = above;
+        }
+        true
     }
 
     /// Why the sync of a parent does not apply this Application, where it is so.
@@ -98,7 +104,7 @@ impl Finder<'_> {
             if let Some(hold) = self.holds_application(id, parent) {
                 return Delivery::HeldBack { parent: parent.clone(), why: hold.why.clone() };
             }
-            return if self.syncs_by_itself(parent, id, 0) { Delivery::Merge } else { Delivery::ParentSync };
+            return if self.syncs_by_itself(parent, id, 0) && self.is_brought_in(parent) { Delivery::Merge } else { Delivery::ParentSync };
         }
         let live = self.live.get(id).map(|(_, object)| &**object);
         match self.unknown_parent(id, &definition.manifest.origin.path, live) {
