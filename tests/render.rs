@@ -210,3 +210,71 @@ fn without_a_program_each_application_says_what_to_install() {
     assert_eq!(outcome.unjudged.len(), 1);
     assert!(outcome.unjudged[0].why.contains("PRESYNC_KUSTOMIZE"), "{:?}", outcome.unjudged);
 }
+
+fn with_values_of(name: &str, revision: &str) -> String {
+    let url = support::REPOSITORY_URL;
+    format!(
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: {name}, namespace: argocd}}\nspec:\n  project: default\n  sources:\n  \
+         - {{repoURL: {url}, targetRevision: {revision}, ref: vals}}\n  - {{repoURL: {url}, targetRevision: main, path: chart, helm: {{valueFiles: \
+         [$vals/envs/web.yaml]}}}}\n  destination: {{server: https://kubernetes.default.svc, namespace: shop}}\n  syncPolicy: {{automated: {{prune: \
+         true}}}}\n"
+    )
+}
+
+#[test]
+fn value_files_of_another_revision_of_the_same_repository_are_refused() {
+    let base = vec![
+        ("argocd/web.yaml", with_values_of("web", "main")),
+        ("chart/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\n".to_owned()),
+        ("chart/templates/web.yaml", config("web", "one")),
+        ("envs/web.yaml", "a: 1\n".to_owned()),
+    ];
+    let old = |name: &str| ("argocd/web.yaml", with_values_of("web", name));
+    let repository = repository(&base, &vec![old("v1.0.0"), ("envs/web.yaml", "a: 2\n".to_owned())]);
+    support::git(repository.path(), &["tag", "v1.0.0", "main"]);
+    let outcome = check(&repository, false, pinned());
+    assert!(finding(&outcome, "render-failed").message.contains("$vals names the revision v1.0.0"), "{:?}", outcome.findings);
+}
+
+#[test]
+fn a_generator_at_a_pinned_revision_lists_the_folders_of_that_revision() {
+    let set = |exclude: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {{name: apps, namespace: argocd}}\nspec:\n  generators:\n  - git: {{repoURL: \
+             {url}, revision: v1.0.0, directories: [{{path: apps/*}}{exclude}]}}\n  template:\n    metadata: {{name: '{{{{path.basename}}}}'}}\n    spec:\n      \
+             project: default\n      source: {{repoURL: {url}, targetRevision: main, path: '{{{{path}}}}'}}\n      destination: {{server: \
+             https://kubernetes.default.svc, namespace: shop}}\n",
+            url = support::REPOSITORY_URL
+        )
+    };
+    let base =
+        vec![("argocd/apps.yaml", set("")), ("apps/web/web.yaml", config("web", "one")), ("apps/api/api.yaml", config("api", "one"))];
+    let head = vec![("argocd/apps.yaml", set(", {path: apps/api, exclude: true}")), ("apps/new/new.yaml", config("new", "one"))];
+    let repository = repository(&base, &head);
+    support::git(repository.path(), &["tag", "v1.0.0", "main"]);
+    let outcome = check(&repository, false, pinned());
+    let names = |at_head: bool| -> Vec<String> {
+        let entries = outcome.inventory.entries.values();
+        let defined = entries.filter(|entry| if at_head { entry.head.is_some() } else { entry.base.is_some() });
+        defined.map(|entry| entry.id.name.to_string()).collect()
+    };
+    assert_eq!((names(false), names(true)), (vec!["api".to_owned(), "web".to_owned()], vec!["web".to_owned()]));
+    assert!(outcome.unjudged.is_empty(), "{:?}", outcome.unjudged);
+}
+
+#[test]
+fn a_link_to_a_folder_is_a_source_path_and_moving_it_is_a_change() {
+    let base = vec![
+        ("argocd/web.yaml", application("web", "current", "main")),
+        ("apps/old/web.yaml", config("web", "old")),
+        ("apps/new/web.yaml", config("web", "new")),
+    ];
+    let (before, after) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    for (folder, target) in [(before.path(), "apps/old"), (after.path(), "apps/new")] {
+        write(folder, &base);
+        std::os::unix::fs::symlink(target, folder.join("current")).unwrap();
+    }
+    let outcome = check(&support::lay_out(before.path(), after.path()), false, pinned());
+    let actions: Vec<Action> = outcome.plans.iter().flat_map(|plan| &plan.changes).map(|change| change.action).collect();
+    assert_eq!(actions, [Action::Update], "{:?}", outcome.findings);
+}

@@ -6,7 +6,7 @@
 mod outcome;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rayon::prelude::*;
 use serde_json::Value;
@@ -21,6 +21,7 @@ use crate::inventory::applicationset::{self, Clusters, Expansion, Generated, Git
 use crate::inventory::{Definition, Delivery, GeneratedBy, Generation, SetDefinition};
 use crate::manifest::{Manifest, Origin, ResourceKey, Side, metadata_str};
 use crate::plan::{clusters, effective};
+use crate::repo::Tree;
 use crate::snapshot::{LiveObject, LiveState};
 
 pub(super) use self::outcome::{entries, no_longer_generated, with_their_set};
@@ -64,7 +65,9 @@ pub(super) struct SetGround<'a> {
     /// The live AppProjects.
     pub(super) projects: BTreeMap<String, Project>,
     controller: Controller,
-    files: [GitFiles; 2],
+    files: [Arc<GitFiles>; 2],
+    /// The files of revisions that the change does not reach.
+    pinned: Mutex<BTreeMap<String, Arc<GitFiles>>>,
     all: bool,
 }
 
@@ -91,9 +94,15 @@ impl<'a> SetGround<'a> {
             clusters: live.map_or_else(no_snapshot, Clusters::of_live),
             projects: live.map(clusters::live_projects).unwrap_or_default(),
             controller: Controller::of(live),
-            files: [GitFiles::new(sources.revisions.tree(Side::Base)), GitFiles::new(sources.revisions.tree(Side::Head))],
+            files: [Side::Base, Side::Head].map(|side| Arc::new(GitFiles::new(sources.revisions.tree(side)))),
+            pinned: Mutex::default(),
             all,
         }
+    }
+
+    fn pinned_files(&self, revision: &str, tree: &Tree) -> Arc<GitFiles> {
+        let mut pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(pinned.entry(revision.to_owned()).or_insert_with(|| Arc::new(GitFiles::new(tree))))
     }
 
     fn owned_by(&self, set: &AppId) -> &[Owned] {
@@ -243,12 +252,14 @@ impl Finder<'_> {
     }
 
     fn expand(&self, set: &ApplicationSet) -> Expansion {
-        let elsewhere = |url: &str, revision: &str| self.sources.why_elsewhere(url, revision);
+        let files = |url: &str, revision: &str| match self.sources.generator_files(url, revision)? {
+            None => Ok(Arc::clone(&self.ground.files[usize::from(self.side == Side::Head)])),
+            Some(tree) => Ok(self.ground.pinned_files(revision, &tree)),
+        };
         applicationset::expand(
             set,
             &Surroundings {
-                files: &self.ground.files[usize::from(self.side == Side::Head)],
-                elsewhere: &elsewhere,
+                files: &files,
                 clusters: &self.ground.clusters,
                 live: self.ground.live_state,
                 control_namespace: &self.control_namespace,

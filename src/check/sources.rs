@@ -3,6 +3,7 @@
 //! Takes Applications; hands on their manifests, or why there are none.
 
 mod known;
+mod references;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -26,7 +27,7 @@ use crate::render::{
     Cache, Capabilities, Charts, Identity, Inputs, Job, Key, Reference, RenderError, Rendered, Request, SourceKind, Stop, Wanted, Workshop,
 };
 use crate::repo::follow::Pin;
-use crate::repo::{Follows, Kept, MergeTarget, Parser, RepoUrl, Revision, Tree, clean_path, revision_follows};
+use crate::repo::{Follows, Kept, LinkTarget, MergeTarget, Parser, RepoUrl, Revision, Tree, clean_path, revision_follows};
 use crate::snapshot::{ClusterInfo, LiveState};
 
 /// What rendering an Application at one side gives.
@@ -147,13 +148,20 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Why a generator's repository and revision are not the files that are compared; `None` where they are.
-    pub(super) fn why_elsewhere(&self, url: &str, revision: &str) -> Option<String> {
+    /// The files of a generator's repository and revision; `None` where they are those that are compared.
+    ///
+    /// # Errors
+    /// Why they are not known.
+    pub(super) fn generator_files(&self, url: &str, revision: &str) -> Result<Option<Tree>, String> {
         let source = Source { repo_url: url.to_owned(), target_revision: revision.to_owned(), ..Source::default() };
         if !self.is_here(&source) {
-            return Some(format!("it reads {}, which is not this repository; say --repo-url if it is", crate::repo::without_password(url)));
+            return Err(format!("it reads {}, which is not this repository; say --repo-url if it is", crate::repo::without_password(url)));
         }
-        self.pin(&source).map(|_| format!("it reads the revision {revision}, which this change does not reach"))
+        if self.pin(&source).is_none() {
+            return Ok(None);
+        }
+        let files = self.files(&source, Side::Head).map(|(tree, _)| Some(tree));
+        files.map_err(|revision| format!("it reads the revision {revision}, which this clone does not have"))
     }
 
     /// The files that a source in this repository is rendered from, and their commit. A source that the change does not reach is rendered at
@@ -184,21 +192,6 @@ impl<'a> Sources<'a> {
             Some((repository.commit_tree(&commit).ok()?, commit.to_string()))
         });
         found.clone().ok_or_else(|| source.target_revision.clone())
-    }
-
-    /// The revision of a source that the change does not reach although it touches what the source reads.
-    pub(super) fn untracked(&self, application: &Application) -> Option<String> {
-        let identity = Identity::of(application, &self.workshop.settings);
-        let sources = application.spec.dry_sources();
-        let pinned = sources.iter().filter(|source| self.is_here(source) && self.pin(source).is_some());
-        let mut touched = pinned.filter(|source| {
-            let followed = Source { target_revision: self.revisions.base_branch.clone(), ..(*source).clone() };
-            [Side::Base, Side::Head].iter().any(|side| {
-                let inputs = self.inputs_of(application, &followed, *side, &identity, &BTreeMap::new());
-                inputs.touched_by(&self.revisions.changes)
-            })
-        });
-        touched.next().map(|source| source.target_revision.clone())
     }
 
     /// The paths of this repository that decide what an Application renders to at one side, as far as the change reaches it.
@@ -262,7 +255,16 @@ impl<'a> Sources<'a> {
             return inputs;
         }
         match self.job(application, source, side, identity, references) {
-            Ok(job) => inputs.extend(job.inputs()),
+            Ok(job) => {
+                inputs.extend(job.inputs());
+                // A link on the way decides as well.
+                let path = clean_path(&source.path).unwrap_or_default();
+                path.match_indices('/')
+                    .map(|(end, _)| end)
+                    .chain([path.len()])
+                    .filter_map(|end| path.get(..end))
+                    .for_each(|part| inputs.file(part));
+            }
             // What stands there may be the reason.
             Err(_) if self.is_here(source) => clean_path(&source.path).iter().for_each(|path| inputs.folder(path)),
             Err(_) => {}
@@ -373,8 +375,16 @@ impl<'a> Sources<'a> {
             let why = "this repository has no remote to compare with and no such folder; say --repo-url";
             return Err(Stop::unjudged(named(), why));
         }
+        // The file system follows links.
+        let path = match tree.resolve_link(&path) {
+            Ok(LinkTarget::Directory(directory)) => directory,
+            _ => path,
+        };
         if !tree.is_dir(&path) {
             return Err(missing(source, &path, tree.get(&path).is_some()).into());
+        }
+        if let Some(error) = self.refused_reference(source, side, references) {
+            return Err(error.into());
         }
         Job::new(Request { path, ..self.request(application, source, side, identity, references, (tree, revision)) })
     }
@@ -421,23 +431,6 @@ impl<'a> Sources<'a> {
             references,
             capabilities: self.capabilities_of(application),
         }
-    }
-
-    /// The sources of an Application that others may name as `$ref`.
-    ///
-    /// Source: Argo CD `util/argo/argo.go:GetRefSources`.
-    fn references<'s>(&self, application: &Application, sources: &'s [Source], side: Side) -> BTreeMap<String, Reference<'s>> {
-        let named = sources.iter().filter(|source| application.spec.is_multi_source() && !source.reference.is_empty());
-        let found = named.map(|source| {
-            let tree = if self.is_here(source) {
-                let files = self.files(source, side).map(|(tree, _)| tree);
-                files.map_err(|revision| format!("this clone does not have the revision {revision}"))
-            } else {
-                Err(format!("{} is not this repository; say --repo-url if it is", crate::repo::without_password(&source.repo_url)))
-            };
-            (source.reference.clone(), Reference { source, tree, is_compared: self.is_here(source) && self.pin(source).is_none() })
-        });
-        found.collect()
     }
 
     /// What the destination cluster of an Application is able to do.

@@ -18,6 +18,7 @@ mod selector;
 mod template;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -34,10 +35,8 @@ use crate::snapshot::LiveState;
 /// What a set is expanded with.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// The files of this repository at this side.
-    pub files: &'a GitFiles,
-    /// Why a generator's repository and revision are not those files; `None` where they are.
-    pub elsewhere: &'a (dyn Fn(&str, &str) -> Option<String> + Sync),
+    /// The files of a repository at a revision, or why they are not known.
+    pub files: &'a (dyn Fn(&str, &str) -> Result<Arc<GitFiles>, String> + Sync),
     /// The clusters that Argo CD knows.
     pub clusters: &'a Clusters,
     /// Live objects; `None` without a snapshot.

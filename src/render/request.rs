@@ -283,10 +283,23 @@ pub struct RenderError {
     pub object: Option<Box<(Origin, String, ResourceKey)>>,
 }
 
+/// Characters of a message; of a longer one the start and the end are kept, for programs repeat themselves.
+const MAX_MESSAGE: usize = 900;
+
+fn shortened(message: String) -> String {
+    let count = message.chars().count();
+    if count <= MAX_MESSAGE {
+        return message;
+    }
+    let start: String = message.chars().take(MAX_MESSAGE / 2).collect();
+    let end: String = message.chars().skip(count - MAX_MESSAGE / 2).collect();
+    format!("{start} … {end}")
+}
+
 impl RenderError {
     /// An error that a rule reports.
     pub fn new(rule: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), help: help.into(), rule, place: None, object: None }
+        Self { message: shortened(message.into()), help: help.into(), rule, place: None, object: None }
     }
 
     /// The same error about a place in a file.
@@ -311,5 +324,18 @@ impl RenderError {
     pub fn inside(mut self, origin: Origin, pointer: String, key: ResourceKey) -> Self {
         self.object = Some(Box::new((origin, pointer, key)));
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_goes_on_and_on_keeps_its_start_and_its_end() {
+        let long = RenderError::new("render-failed", format!("first {}last", "é again ".repeat(500)), "");
+        assert!(long.message.starts_with("first é") && long.message.ends_with(" last"), "{}", long.message);
+        assert!(long.message.chars().count() < 1000);
+        assert_eq!(RenderError::new("render-failed", "short", "").message, "short");
     }
 }

@@ -1,10 +1,13 @@
-//! `prune-persistent-data`: a claim, a volume, or a StatefulSet that takes its claims along leaves Git and is deleted.
+//! `prune-persistent-data`: a claim, a volume, or a StatefulSet that takes its claims along leaves Git and is deleted, or loses pods with
+//! their claims.
+
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::draft::{Draft, Findings};
 use super::facts::{View, Volume, app_name, claims_of, enumerate, is_claim_template_owner, next_sync, volume_of};
-use crate::plan::{Action, Basis, Change, Reason, SyncMode, SyncPlan};
+use crate::plan::{Action, Basis, Change, Reason, SyncMode, SyncPlan, Tie};
 use crate::snapshot::LiveObject;
 
 /// What happens to the data of a deleted object.
@@ -31,6 +34,7 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             None => draft.at(plan.origin.as_ref(), "", "this Application no longer renders it"),
         });
     }
+    findings.extend(view.changes().filter_map(|(plan, change)| scaled_down(view, plan, change)));
 }
 
 /// Whether a sync deletes the object, or will once somebody asks for it. Objects that go with their Application are another rule's.
@@ -52,7 +56,7 @@ pub(super) fn fate(view: &View<'_>, plan: &SyncPlan, change: &Change) -> Option<
         return Some(fate_of_volume(change.live_object()?));
     }
     if is_claim_template_owner(key) {
-        return fate_of_statefulset(view, plan, change.live.as_deref()?);
+        return fate_of_statefulset(view, plan, change, change.live.as_deref()?);
     }
     None
 }
@@ -113,13 +117,19 @@ fn fate_of_volume(volume: &Value) -> Fate {
     }
 }
 
-/// Claims from templates stay by themselves; they go with their set only if it says so.
-fn fate_of_statefulset(view: &View<'_>, plan: &SyncPlan, set: &LiveObject) -> Option<Fate> {
+/// Claims from templates stay by themselves; they go with their set if it says so, or where Argo CD counts them to the Application.
+fn fate_of_statefulset(view: &View<'_>, plan: &SyncPlan, change: &Change, set: &LiveObject) -> Option<Fate> {
+    let freed = |claim: &LiveObject| change.cascade.iter().any(|dependent| dependent.tie == Tie::FreedClaim && dependent.key == claim.key);
+    let claims = claims_of(view, set);
+    let freed: Vec<Arc<LiveObject>> = claims.iter().filter(|claim| freed(claim)).cloned().collect();
+    if !freed.is_empty() {
+        let why = "its claims carry the mark of the Application, which deletes them as soon as the set is gone";
+        return Some(fate_of_claims(view, &freed, why));
+    }
     let policy = set.object().pointer("/spec/persistentVolumeClaimRetentionPolicy/whenDeleted").and_then(Value::as_str);
     if policy != Some("Delete") {
         return None;
     }
-    let claims = claims_of(view, set);
     if claims.is_empty() {
         let has_templates =
             set.object().pointer("/spec/volumeClaimTemplates").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
@@ -128,6 +138,11 @@ fn fate_of_statefulset(view: &View<'_>, plan: &SyncPlan, set: &LiveObject) -> Op
             sentence: "persistentVolumeClaimRetentionPolicy.whenDeleted is Delete, so its claims and their data go with it".into(),
         });
     }
+    Some(fate_of_claims(view, &claims, "persistentVolumeClaimRetentionPolicy.whenDeleted is Delete, so its claims go with it"))
+}
+
+/// What happens to the data of claims that go.
+fn fate_of_claims(view: &View<'_>, claims: &[Arc<LiveObject>], why: &str) -> Fate {
     let volumes: Vec<Option<Volume>> = claims.iter().map(|claim| volume_of(view, claim)).collect();
     let retained = volumes.iter().all(|volume| volume.as_ref().is_some_and(Volume::is_retained));
     let named: Vec<String> = claims
@@ -139,13 +154,40 @@ fn fate_of_statefulset(view: &View<'_>, plan: &SyncPlan, set: &LiveObject) -> Op
         })
         .collect();
     let end = if retained { "their volumes are Retain, so the data stays unbound" } else { "their data is lost" };
-    Some(Fate {
-        grade: retained.then_some("retained"),
-        sentence: format!(
-            "persistentVolumeClaimRetentionPolicy.whenDeleted is Delete, so its claims go with it ({}): {end}",
-            enumerate(&named, 5)
-        ),
-    })
+    Fate { grade: retained.then_some("retained"), sentence: format!("{why} ({}): {end}", enumerate(&named, 5)) }
+}
+
+/// A StatefulSet that gets fewer replicas and takes the claims of the pods along that go.
+///
+/// Source: Kubernetes `persistentVolumeClaimRetentionPolicy.whenScaled`.
+fn scaled_down(view: &View<'_>, plan: &SyncPlan, change: &Change) -> Option<Draft> {
+    let runs = plan.sync.starts || plan.sync.mode == SyncMode::Manual;
+    if !runs || !is_claim_template_owner(&change.key) || !matches!(change.action, Action::Update | Action::Adopt | Action::Replace) {
+        return None;
+    }
+    let (live, target) = (change.live.as_deref()?, change.target_object()?);
+    let count = |value: &Option<Value>| value.as_ref().and_then(Value::as_u64);
+    let replicas = change.diff.iter().find(|field| field.path == "/spec/replicas")?;
+    let (before, after) = (count(&replicas.live)?, count(&replicas.target)?);
+    let policy =
+        |object: &Value| object.pointer("/spec/persistentVolumeClaimRetentionPolicy/whenScaled").and_then(Value::as_str).map(str::to_owned);
+    if after >= before || policy(target).or_else(|| policy(live.object())).as_deref() != Some("Delete") {
+        return None;
+    }
+    let start = target.pointer("/spec/ordinals/start").and_then(Value::as_u64).unwrap_or(0);
+    let ordinal = |claim: &LiveObject| claim.key.name.rsplit_once('-').and_then(|(_, text)| text.parse::<u64>().ok());
+    let goes = |claim: &LiveObject| ordinal(claim).is_some_and(|ordinal| ordinal >= start + after);
+    let claims: Vec<Arc<LiveObject>> = claims_of(view, live).into_iter().filter(|claim| goes(claim)).collect();
+    if claims.is_empty() {
+        return None;
+    }
+    let why = "persistentVolumeClaimRetentionPolicy.whenScaled is Delete, so the claims of the pods that go are deleted";
+    let fate = fate_of_claims(view, &claims, why);
+    let manual = plan.sync.mode == SyncMode::Manual;
+    let message = format!("{} is scaled from {before} to {after} by {}; {}", change.key.named(), next_sync(plan), fate.sentence);
+    let help = "Set whenScaled to Retain first, in a change of its own that is synced, or take a backup of these claims before.";
+    let draft = Draft::of_change(plan, change, message).grade(if manual { Some("manual") } else { fate.grade }).help(help);
+    Some(draft.at(change.target.as_ref().map(|target| &target.origin), "/spec/replicas", "fewer replicas"))
 }
 
 #[cfg(test)]
@@ -153,6 +195,8 @@ mod tests {
     use super::super::fixture::*;
     use super::*;
     use crate::finding::Severity;
+    use crate::manifest::ResourceKey;
+    use crate::plan::{Dependent, FieldChange};
     use serde_json::json;
 
     fn claim() -> serde_json::Value {
@@ -247,6 +291,38 @@ mod tests {
         let prune = |set| removed(set, Action::Prune, Reason::RemovedFromGit { automated: true });
         let found = run(&[set("Delete"), claim.clone(), other.clone()], prune(set("Delete")), |_| ());
         assert!(found[0].message.contains("(data-db-0)"), "{}", found[0].message);
-        assert!(run(&[set("Retain"), claim], prune(set("Retain")), |_| ()).is_empty());
+        assert!(run(&[set("Retain"), claim.clone()], prune(set("Retain")), |_| ()).is_empty());
+        let tie = Dependent::direct(ResourceKey::new("", "PersistentVolumeClaim", "shop", "data-db-0"), Tie::FreedClaim, None);
+        let found = run(&[set("Retain"), claim], Change { cascade: vec![tie], ..prune(set("Retain")) }, |_| ());
+        assert!(found[0].message.contains("carry the mark of the Application"), "{}", found[0].message);
+    }
+
+    #[test]
+    fn a_statefulset_that_is_scaled_down_takes_the_claims_of_its_last_pods_along_if_it_says_so() {
+        let claim = |index: usize| json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": format!("data-db-{index}"), "namespace": "shop"}});
+        let set = |replicas: u64, when_scaled: &str| {
+            json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db", "namespace": "shop"},
+                "spec": {"replicas": replicas, "volumeClaimTemplates": [{"metadata": {"name": "data"}}],
+                    "persistentVolumeClaimRetentionPolicy": {"whenScaled": when_scaled}}})
+        };
+        let scale = |from: u64, to: u64, when: &str| {
+            let mut change = changed(set(from, when), set(to, when), set(from, when), Action::Update, Reason::Differs { fields: 1 });
+            change.diff = vec![FieldChange {
+                path: "/spec/replicas".into(),
+                live: Some(json!(from)),
+                target: Some(json!(to)),
+                owner: None,
+                owner_time: None,
+            }];
+            run(&[set(from, when), claim(0), claim(1), claim(2)], change, |plan| plan.sync.starts = true)
+        };
+        let found = scale(3, 1, "Delete");
+        assert!(
+            found[0].message.contains("is scaled from 3 to 1") && found[0].message.contains("(data-db-1 and data-db-2)"),
+            "{}",
+            found[0].message
+        );
+        assert!(scale(3, 1, "Retain").is_empty());
+        assert!(scale(1, 3, "Delete").is_empty());
     }
 }

@@ -47,7 +47,7 @@ fn clusters() -> Clusters {
 
 /// Everything that an expansion needs, with the given files.
 struct World {
-    files: GitFiles,
+    files: Arc<GitFiles>,
     clusters: Clusters,
     doublestar: bool,
     _folder: tempfile::TempDir,
@@ -56,24 +56,17 @@ struct World {
 impl World {
     fn new(paths: &[(&str, &str)]) -> Self {
         let (folder, files) = files(paths);
-        Self { files, clusters: clusters(), doublestar: false, _folder: folder }
+        Self { files: Arc::new(files), clusters: clusters(), doublestar: false, _folder: folder }
     }
 
     fn expand(&self, spec: Value) -> Expansion {
         let object = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet", "metadata": {"name": "set", "namespace": "argocd"},
             "spec": spec});
         let set = ApplicationSet::read(object.into(), "argocd").unwrap();
-        let elsewhere = |url: &str, _: &str| (url != URL).then(|| "it is another repository".to_owned());
+        let files = |url: &str, _: &str| if url == URL { Ok(Arc::clone(&self.files)) } else { Err("it is another repository".to_owned()) };
         expand(
             &set,
-            &Surroundings {
-                files: &self.files,
-                elsewhere: &elsewhere,
-                clusters: &self.clusters,
-                live: None,
-                control_namespace: "argocd",
-                doublestar: self.doublestar,
-            },
+            &Surroundings { files: &files, clusters: &self.clusters, live: None, control_namespace: "argocd", doublestar: self.doublestar },
         )
     }
 

@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 
 use super::{Generators, Params, Stop, at};
 use crate::argocd::applicationset::GitGenerator;
+use crate::inventory::applicationset::GitFiles;
 use crate::inventory::applicationset::gotemplate::{base_of, sanitize_name};
 use crate::inventory::applicationset::params::{self, Dict, Value};
 use crate::inventory::applicationset::paths::{self, FilePattern};
@@ -15,20 +16,19 @@ use crate::manifest::reader::{self, Limits};
 impl Generators<'_> {
     /// Source: Argo CD `applicationset/generators/git.go:GenerateParams`.
     pub(super) fn git(&self, git: &GitGenerator, path: &str) -> Result<Vec<Params>, Stop> {
-        if let Some(why) = (self.surroundings.elsewhere)(&git.repo_url, &git.revision) {
-            return Err(Stop::Unjudged { what: at(path, "git"), why });
-        }
+        let files = (self.surroundings.files)(&git.repo_url, &git.revision);
+        let files = files.map_err(|why| Stop::Unjudged { what: at(path, "git"), why })?;
         if !git.directories.is_empty() {
-            return self.directories(git);
+            return self.directories(git, &files);
         }
         if git.files.is_empty() {
             return Err(Stop::fails("ApplicationSet is empty: the git generator has neither directories nor files"));
         }
-        self.files(git, path)
+        self.files(git, path, &files)
     }
 
     /// Source: Argo CD `applicationset/generators/git.go:filterApps`: an exclusion wins wherever it stands; broken patterns do not count.
-    fn directories(&self, git: &GitGenerator) -> Result<Vec<Params>, Stop> {
+    fn directories(&self, git: &GitGenerator, all: &GitFiles) -> Result<Vec<Params>, Stop> {
         let wanted = |directory: &&String| {
             let matches = |excludes: bool| {
                 let mut items = git.directories.iter().filter(|item| item.exclude == excludes);
@@ -37,7 +37,7 @@ impl Generators<'_> {
             matches(false) && !matches(true)
         };
         let mut found = Vec::new();
-        for directory in self.surroundings.files.directories().iter().filter(wanted) {
+        for directory in all.directories().iter().filter(wanted) {
             let params = Rc::new(Dict::default());
             self.put_path(&params, git, directory, None);
             self.renderer.add_values(&git.values, &params)?;
@@ -46,7 +46,7 @@ impl Generators<'_> {
         Ok(found)
     }
 
-    fn files(&self, git: &GitGenerator, path: &str) -> Result<Vec<Params>, Stop> {
+    fn files(&self, git: &GitGenerator, path: &str, all: &GitFiles) -> Result<Vec<Params>, Stop> {
         let mut chosen: BTreeSet<&str> = BTreeSet::new();
         for excludes in [false, true] {
             for item in git.files.iter().filter(|item| item.exclude == excludes) {
@@ -56,14 +56,14 @@ impl Generators<'_> {
                 if excludes {
                     chosen.retain(|file| !pattern.matches(file));
                 } else {
-                    chosen.extend(self.surroundings.files.paths().filter(|file| pattern.matches(file)));
+                    chosen.extend(all.paths().filter(|file| pattern.matches(file)));
                 }
             }
         }
         let mut found = Vec::new();
         for file in chosen {
             let fails = |error: String| Stop::fails(format!("unable to process file '{file}': {error}"));
-            let bytes = self.surroundings.files.read(file).map_err(fails)?;
+            let bytes = all.read(file).map_err(fails)?;
             for content in maps_of(&reader::decode(&bytes).text).map_err(fails)? {
                 let params = if self.renderer.go { content } else { flat_texts(&content) };
                 let folder = file.rsplit_once('/').map_or(".", |(folder, _)| folder);
