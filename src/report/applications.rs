@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::style::{Style, Tone, clean, one_line};
 use crate::argocd::AppId;
+use crate::argocd::names::GROUP;
 use crate::inventory::{Entry, Generation, Inventory, Rejected, SetEntry};
 use crate::plan::{SyncMode, SyncPlan};
 
@@ -146,24 +147,47 @@ impl Builder<'_> {
         })
     }
 
-    /// Whether an Application that nothing defines any more is still there: live, or kept by the policy of its set.
+    /// Whether an Application that nothing defines any more is still there: live, kept by the policy of its set, or not deleted by the sync
+    /// of its parent.
     fn stays(&self, entry: &Entry) -> bool {
-        let kept = entry.generated().and_then(|by| self.inventory.sets.get(&by.set)).is_some_and(|set| !set.policy.deletes);
-        entry.live.is_some() || kept
+        let set = entry.generated().and_then(|by| self.inventory.sets.get(&by.set));
+        let kept = set.is_some_and(|set| !set.policy.deletes || (set.head.is_none() && self.set_stays(set)));
+        entry.live.is_some() || kept || entry.parent().is_some_and(|parent| self.plans.contains_key(parent))
+    }
+
+    /// The Application whose sync or deletion deletes an object.
+    fn deleted_by(&self, kind: &str, id: &AppId) -> Option<&AppId> {
+        let deletes = |plan: &&&SyncPlan| {
+            let mut changes = plan.changes.iter().filter(|change| change.action.deletes() && change.key.is(GROUP, kind));
+            changes.any(|change| change.key.namespace == id.namespace && change.key.name == id.name)
+        };
+        self.plans.values().find(deletes).map(|plan| &plan.application.id)
+    }
+
+    /// Whether a set that nothing defines any more is still there: the sync of its parent does not delete it.
+    fn set_stays(&self, set: &SetEntry) -> bool {
+        let parent = set.base.as_ref().and_then(|base| base.parent.as_ref());
+        parent.is_none_or(|parent| self.plans.contains_key(parent)) && self.deleted_by("ApplicationSet", &set.id).is_none()
     }
 
     fn set(&self, set: &SetEntry) -> Node {
+        let deleted = self.deleted_by("ApplicationSet", &set.id);
         let change = match (&set.base, &set.head) {
-            (None, Some(_)) => "created",
+            (Some(_), None) if self.set_stays(set) => "left",
             (Some(_), None) => "deleted",
+            _ if deleted.is_some() => "deleted",
+            (None, Some(_)) => "created",
             _ if set.definition_changes() => "changed",
             _ => "unchanged",
         };
-        let reason = set.head.as_ref().and_then(|head| match &head.generation {
+        let goes = deleted.map(|parent| format!("Application {parent} deletes it"));
+        let left = (change == "left").then(|| "nothing defines it any more, but it stays".to_owned());
+        let generation = set.head.as_ref().and_then(|head| match &head.generation {
             Generation::Done => not_accepted(&head.rejected),
             Generation::Frozen(error) => Some(format!("generation fails, nothing changes: {error}")),
             Generation::AsBefore { what, why } => Some(format!("{what} is not evaluated: {why}")),
         });
+        let reason = goes.or(left).or(generation);
         let object =
             |definition: &Option<crate::inventory::SetDefinition>| definition.as_ref().map(|definition| definition.set.object.clone());
         Node {

@@ -25,7 +25,7 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         let waits = !deleted.is_empty() && deleted.iter().all(|change| !change.reached);
         let message = if waits { format!("{message}; it waits for a person's approval first") } else { message };
         let introduced = match view.changes_of(&set_key(&set.id)).first() {
-            Some((_, change)) if set.head.is_none() => change.introduced,
+            Some((_, change)) if goes_itself(view, set) && change.action.deletes() => change.introduced,
             _ => gone.iter().any(|plan| plan.affected),
         };
         let draft = Draft::new(message)
@@ -33,8 +33,15 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             .introduced(introduced)
             .assumed(gone.iter().any(|plan| plan.basis == Basis::Assumed))
             .grade(waits.then_some("approval"));
-        findings.push(draft.at(set_origin(set), pointer, label));
+        let before = set.base.as_ref().and_then(|base| base.manifest.as_ref()).map(|manifest| &manifest.origin);
+        let origin = if goes_itself(view, set) { before.or(set_origin(set)) } else { set_origin(set) };
+        findings.push(draft.at(origin, pointer, label));
     }
+}
+
+/// Whether the set is deleted, be it that its file stays where nothing renders it any more, or that another parent makes it anew.
+fn goes_itself(view: &View<'_>, set: &SetEntry) -> bool {
+    set.head.is_none() || view.changes_of(&set_key(&set.id)).iter().any(|(_, change)| change.action.deletes())
 }
 
 /// Whether nothing at all is left, which another rule tells.
@@ -49,7 +56,7 @@ fn happening(view: &View<'_>, set: &SetEntry, gone: &[&SyncPlan]) -> (String, &'
     let names = enumerate(&gone.iter().map(|plan| plan.application.id.name.to_string()).collect::<Vec<_>>(), NAMED);
     let count = gone.len();
     let are_deleted = if count == 1 { "the Application is deleted" } else { "they are deleted" };
-    if set.head.is_none() {
+    if goes_itself(view, set) {
         let successor = successor(view, set, gone);
         let also = successor.map(|new| format!(", before {new} makes them anew")).unwrap_or_default();
         let what = format!("ApplicationSet {name} is deleted, and with it {} ({names}){also}", plural(count, "generated Application"));
