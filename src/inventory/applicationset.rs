@@ -32,11 +32,14 @@ use crate::argocd::ApplicationSet;
 use crate::argocd::applicationset::Generator;
 use crate::snapshot::LiveState;
 
+/// The files of a repository at a revision, or why they are not known.
+pub type Files<'a> = dyn Fn(&str, &str) -> Result<Arc<GitFiles>, String> + Sync + 'a;
+
 /// What a set is expanded with.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The files of a repository at a revision, or why they are not known.
-    pub files: &'a (dyn Fn(&str, &str) -> Result<Arc<GitFiles>, String> + Sync),
+    pub files: &'a Files<'a>,
     /// The clusters that Argo CD knows.
     pub clusters: &'a Clusters,
     /// Live objects; `None` without a snapshot.
