@@ -44,6 +44,11 @@ struct ExpectedFinding {
     severity: String,
     resource: Option<String>,
     application: Option<String>,
+    /// Texts that its message or its help holds.
+    #[serde(default)]
+    mentions: Vec<String>,
+    /// The file that it points at first.
+    at: Option<String>,
 }
 
 #[test]
@@ -179,6 +184,8 @@ fn compare_findings(expected: &Expected, outcome: &Outcome) -> String {
                 && found.severity.as_str() == finding.severity
                 && finding.resource.as_ref().is_none_or(|resource| is_about(found, resource))
                 && finding.application.as_ref().is_none_or(|application| found.application.as_ref() == Some(application))
+                && finding.mentions.iter().all(|text| found.message.contains(text) || found.help.contains(text))
+                && finding.at.as_ref().is_none_or(|path| found.places.first().is_some_and(|place| *place.origin.path == **path))
         });
         match matching {
             Some(index) => used[index] = true,

@@ -129,6 +129,23 @@ impl Tracking {
             set_metadata(object, "labels", &self.label_key, Some(truncate_label(instance).to_owned()));
         }
     }
+
+    /// Writes the marks that one object carries on another one that has none of its own.
+    pub fn carry_over(&self, from: &Value, to: &mut Value) {
+        let written: &[(&str, &str)] = match self.method {
+            TrackingMethod::Label => &[("labels", &self.label_key)],
+            TrackingMethod::AnnotationAndLabel => {
+                &[("annotations", TRACKING_ID), ("annotations", INSTALLATION_ID), ("labels", &self.label_key)]
+            }
+            TrackingMethod::Annotation | TrackingMethod::Unknown => &[("annotations", TRACKING_ID), ("annotations", INSTALLATION_ID)],
+        };
+        for &(map, name) in written {
+            let read = |object: &Value| if map == "labels" { label(object, name) } else { annotation(object, name) }.map(str::to_owned);
+            if let (Some(mark), None) = (read(from), read(to)) {
+                set_metadata(to, map, name, Some(mark));
+            }
+        }
+    }
 }
 
 /// At most 63 characters; where it is cut, it ends in a letter or digit.

@@ -14,7 +14,7 @@ use super::readings::Readings;
 use super::sets::{self, SetGround, SetSide};
 use super::sources::{Render, Sources};
 use crate::argocd::names::{GROUP, IN_CLUSTER_SERVER};
-use crate::argocd::{AppId, Application, ApplicationSet};
+use crate::argocd::{AppId, Application, ApplicationSet, Settings};
 use crate::finding::Unjudged;
 use crate::inventory::scan::{self, Candidate, CandidateKind};
 use crate::inventory::{Contested, Definition, Delivery, Entry, Inventory};
@@ -307,7 +307,22 @@ impl Finder<'_> {
                 _ => &parent.spec.destination.namespace,
             };
             let placed = in_namespace(manifest, namespace);
+            self.forget_elsewhere(manifest, namespace);
             self.define(&placed, Some(&parent.id));
+        }
+    }
+
+    /// Forgets what a file without a namespace seemed to define in Argo CD's own, as its parent brings it into another one.
+    fn forget_elsewhere(&mut self, manifest: &Manifest, namespace: &str) {
+        let own = AppId::new(&self.control_namespace, &manifest.key.name);
+        let same_text = |definition: &Definition| {
+            let (known, origin) = (&definition.manifest.origin, &manifest.origin);
+            definition.parent.is_none() && definition.generated.is_none() && known.path == origin.path && known.document == origin.document
+        };
+        let unplaced = metadata_str(&manifest.object, "namespace").is_none_or(str::is_empty);
+        if unplaced && namespace != self.control_namespace && self.definitions.get(&own).is_some_and(same_text) {
+            self.definitions.remove(&own);
+            self.in_effect.remove(&own);
         }
     }
 
@@ -377,8 +392,14 @@ impl Finder<'_> {
     /// The Application once its definition is applied.
     pub(super) fn applied(&self, id: &AppId, definition: &Definition) -> Option<Arc<Application>> {
         let Some((live, object)) = self.live.get(id) else { return Some(Arc::clone(&definition.application)) };
-        let object = effective::after_parent_sync(&definition.manifest.object, object.object());
+        let object = self.after_parent_sync(&definition.manifest.object, object.object());
         Application::read(object, &self.control_namespace).ok().map(Arc::new).or_else(|| Some(Arc::clone(live)))
+    }
+
+    /// A live object of Argo CD's once its parent's sync has applied what Git has.
+    pub(super) fn after_parent_sync(&self, target: &Value, live: &Value) -> Arc<Value> {
+        let tracking = self.ground.live_state.map(|live| live.settings().tracking.clone()).unwrap_or_else(|| Settings::default().tracking);
+        effective::after_parent_sync(target, live, &tracking)
     }
 }
 

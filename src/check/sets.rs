@@ -281,7 +281,7 @@ impl Finder<'_> {
             (Some((set, _)), _) if held => Some(Arc::clone(set)),
             (None, _) if held => before.map(|before| Arc::clone(&before.set)),
             (Some((set, object)), Some(parent)) if self.syncs_by_itself(parent, id, 0) => {
-                read(effective::after_parent_sync(&manifest.object, object.object())).or_else(|| Some(Arc::clone(set)))
+                read(self.after_parent_sync(&manifest.object, object.object())).or_else(|| Some(Arc::clone(set)))
             }
             (Some((set, _)), _) => Some(Arc::clone(set)),
             (None, Some(_)) => read(Arc::clone(&manifest.object)),

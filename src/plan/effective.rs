@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::argocd::ApplicationSet;
 use crate::argocd::names::{LAST_APPLIED, POST_DELETE_FINALIZER, PRE_DELETE_FINALIZER};
+use crate::argocd::tracking::Tracking;
 use crate::manifest::annotation;
 
 /// The live object after `target` was applied to it. Fields that neither `target` nor `original` name stay as they are live;
@@ -35,9 +36,24 @@ pub fn applied(original: &Value, target: &Value, live: &Value) -> Value {
 }
 
 /// The live object after its parent's sync has applied `target`; the annotation of the last apply says what was there before.
-pub fn after_parent_sync(target: &Value, live: &Value) -> Arc<Value> {
-    let original = annotation(live, LAST_APPLIED).and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null);
-    Arc::new(applied(&original, target, live))
+///
+/// What is applied always has annotations, even where Git names none: Argo CD adds its marks, and kubectl the annotation of the apply. So
+/// the others stay that somebody has set on the live object.
+pub fn after_parent_sync(target: &Value, live: &Value, tracking: &Tracking) -> Arc<Value> {
+    let last = annotation(live, LAST_APPLIED);
+    let original = last.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null);
+    let mut target = target.clone();
+    tracking.carry_over(live, &mut target);
+    if let (Some(metadata), Some(last)) = (target.get_mut("metadata").and_then(Value::as_object_mut), last) {
+        let annotations = metadata.entry("annotations").or_insert(Value::Null);
+        if annotations.is_null() {
+            *annotations = Value::Object(Map::new());
+        }
+        if let Some(annotations) = annotations.as_object_mut() {
+            annotations.insert(LAST_APPLIED.to_owned(), Value::String(last.to_owned()));
+        }
+    }
+    Arc::new(applied(&original, &target, live))
 }
 
 /// Annotations of generated Applications that keep their live value, whatever the set says.
@@ -163,6 +179,7 @@ fn keep_live(updated: &mut Value, live: &Value, pointer: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::argocd::Settings;
     use serde_json::json;
 
     #[test]
@@ -171,6 +188,19 @@ mod tests {
         assert_eq!(applied(&Value::Null, &json!({"prune": true}), &live), json!({"helm": live["helm"], "prune": true}));
         let target = json!({"helm": {"parameters": []}});
         assert_eq!(applied(&Value::Null, &target, &live)["helm"]["parameters"], json!([]));
+    }
+
+    #[test]
+    fn an_annotation_that_somebody_set_stays_though_git_names_none_and_one_that_left_git_goes() {
+        let tracking = Settings::default().tracking;
+        let last = json!({"metadata": {"name": "a", "annotations": {"argocd.argoproj.io/tracking-id": "root:x", "old": "1"}}});
+        let annotations = json!({"argocd.argoproj.io/tracking-id": "root:x", "old": "1", "mine": "2", LAST_APPLIED: last.to_string()});
+        let live = json!({"metadata": {"name": "a", "annotations": annotations}});
+        let after = after_parent_sync(&json!({"metadata": {"name": "a"}}), &live, &tracking);
+        assert_eq!(
+            after["metadata"]["annotations"],
+            json!({"argocd.argoproj.io/tracking-id": "root:x", "mine": "2", LAST_APPLIED: last.to_string()})
+        );
     }
 
     #[test]
