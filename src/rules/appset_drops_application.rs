@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::cascade_delete_application::deleted_with;
 use super::draft::{Draft, Findings};
-use super::facts::{View, deleted_by, enumerate, holds_data, named_with_data_first, plural, set_key, set_origin};
+use super::facts::{View, consequences, deleted_by, enumerate, named_with_data_first, plural, set_key, set_origin};
 use crate::argocd::AppId;
 use crate::inventory::{Generation, SetEntry};
 use crate::manifest::ResourceKey;
@@ -19,10 +19,10 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         if gone.is_empty() {
             continue;
         }
-        let deleted: Vec<&Change> = gone.iter().flat_map(|plan| deleted_with(view, plan)).collect();
+        let deleted: Vec<(&SyncPlan, &Change)> = gone.iter().flat_map(|plan| deleted_with(view, plan)).collect();
         let (what, pointer, label) = happening(view, set, &gone);
-        let message = format!("{what}{}", consequence(&deleted));
-        let waits = !deleted.is_empty() && deleted.iter().all(|change| !change.reached);
+        let message = format!("{what}{}", consequence(view, &deleted));
+        let waits = !deleted.is_empty() && deleted.iter().all(|(_, change)| !change.reached);
         let message = if waits { format!("{message}; it waits for a person's approval first") } else { message };
         let introduced = match view.changes_of(&set_key(&set.id)).first() {
             Some((_, change)) if goes_itself(view, set) && change.action.deletes() => change.introduced,
@@ -97,12 +97,12 @@ fn is_rename(view: &View<'_>, set: &SetEntry, gone: &[&SyncPlan]) -> bool {
     })
 }
 
-fn consequence(deleted: &[&Change]) -> String {
+fn consequence(view: &View<'_>, deleted: &[(&SyncPlan, &Change)]) -> String {
     if deleted.is_empty() {
         return String::new();
     }
-    let keys: Vec<&ResourceKey> = deleted.iter().map(|change| &change.key).collect();
-    let data = if keys.iter().any(|key| holds_data(key)) { "; data goes with them" } else { "" };
+    let keys: Vec<&ResourceKey> = deleted.iter().map(|(_, change)| &change.key).collect();
+    let data = consequences(view, deleted);
     format!(", and by the live finalizer {}: {}{data}", plural(keys.len(), "object"), named_with_data_first(&keys, 8))
 }
 
@@ -129,7 +129,8 @@ mod tests {
         assert_eq!(
             found[0].message,
             "ApplicationSet tenants no longer generates cobalt: the Application is deleted, and by the live finalizer 1 object: \
-             PersistentVolumeClaim cobalt/data; data goes with them"
+             PersistentVolumeClaim cobalt/data; data goes with them, whatever Prune=false says (PersistentVolumeClaim cobalt/data, reclaim \
+             policy unknown)"
         );
         assert_eq!(run.loud(), [("appset-drops-application".to_owned(), Severity::Error)]);
     }

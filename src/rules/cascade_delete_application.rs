@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::draft::{Draft, Findings};
-use super::facts::{View, deleted_by_set, holds_data, named_with_data_first, plural};
+use super::facts::{View, consequences, deleted_by_set, named_with_data_first, plural};
 use super::project_removed_in_use::hangs;
 use crate::argocd::AppId;
 use crate::argocd::names::{GROUP, RESOURCES_FINALIZER};
@@ -20,7 +20,7 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         if deleted.is_empty() {
             continue;
         }
-        let keys: Vec<&ResourceKey> = deleted.iter().map(|change| &change.key).collect();
+        let keys: Vec<&ResourceKey> = deleted.iter().map(|(_, change)| &change.key).collect();
         let whose = if plan.basis == Basis::Assumed { "the Application, as base has it" } else { "the live Application" };
         let mut message = format!(
             "Removing Application {} deletes {} ({RESOURCES_FINALIZER} is set on {whose}): {}",
@@ -28,10 +28,8 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             plural(keys.len(), "live object"),
             named_with_data_first(&keys, 8)
         );
-        if keys.iter().any(|key| holds_data(key)) {
-            message.push_str("; data goes with them, whatever Prune=false says");
-        }
-        let waits = deleted.iter().all(|change| !change.reached);
+        message.push_str(&consequences(view, &deleted));
+        let waits = deleted.iter().all(|(_, change)| !change.reached);
         if waits {
             message.push_str(&format!("; {}", what_holds_it_up(plan)));
         }
@@ -79,20 +77,22 @@ fn is_defined(view: &View<'_>, id: &AppId) -> bool {
     view.entry(id).is_some_and(|entry| entry.head.is_some())
 }
 
-/// What the finalizer deletes, through Applications that are deleted with it.
-pub(super) fn deleted_with<'a>(view: &View<'a>, plan: &'a SyncPlan) -> Vec<&'a Change> {
+/// What the finalizer deletes, through Applications that are deleted with it or with one of its objects.
+pub(super) fn deleted_with<'a>(view: &View<'a>, plan: &'a SyncPlan) -> Vec<(&'a SyncPlan, &'a Change)> {
     let mut deleted = Vec::new();
     let mut seen: BTreeSet<&AppId> = BTreeSet::from([&plan.application.id]);
     let mut pending = vec![plan];
     while let Some(plan) = pending.pop() {
         for change in plan.changes.iter().filter(|change| change.action == Action::Delete) {
-            deleted.push(change);
-            if change.key.is(GROUP, "Application")
-                && let Some(child) = view.plan_of(&AppId::new(&change.key.namespace, &change.key.name))
-                && child.sync.mode == SyncMode::Deleted
-                && seen.insert(&child.application.id)
-            {
-                pending.push(child);
+            deleted.push((plan, change));
+            let along = change.cascade.iter().map(|dependent| &dependent.key);
+            for key in std::iter::once(&change.key).chain(along).filter(|key| key.is(GROUP, "Application")) {
+                if let Some(child) = view.plan_of(&AppId::new(&key.namespace, &key.name))
+                    && child.sync.mode == SyncMode::Deleted
+                    && seen.insert(&child.application.id)
+                {
+                    pending.push(child);
+                }
             }
         }
     }
@@ -138,7 +138,8 @@ mod tests {
         assert_eq!(
             found[0].message,
             "Removing Application payments deletes 2 live objects (resources-finalizer.argocd.argoproj.io is set on the live Application): \
-             PersistentVolumeClaim shop/data and Deployment shop/api; data goes with them, whatever Prune=false says"
+             PersistentVolumeClaim shop/data and Deployment shop/api; data goes with them, whatever Prune=false says \
+             (PersistentVolumeClaim shop/data, reclaim policy unknown)"
         );
     }
 

@@ -1,6 +1,7 @@
 //! What rules share: the facts of a run with look-ups over them, and the words that several messages use.
 
 mod conditions;
+mod data;
 mod failures;
 mod pod_security;
 mod protection;
@@ -15,6 +16,9 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::Value;
 
 pub(super) use conditions::{draft_of_condition, hangs, of_conditions};
+pub(super) use data::{
+    Fate, claims_going, consequences, data_behind, fate_of_claim, is_made_by_kubernetes, prune_lets_go, takes_unknown_claims,
+};
 pub(super) use failures::{id_of, render_failures};
 pub(super) use pod_security::{Level, violation};
 pub(super) use protection::{Misspelling, misspelled};

@@ -1,7 +1,7 @@
 //! `moved-between-apps`: one Application loses an object and another one takes it over; whichever syncs first decides.
 
 use super::draft::{Draft, Findings};
-use super::facts::{View, holds_data, server_of};
+use super::facts::{View, holds_data, is_claim_template_owner, server_of, takes_unknown_claims};
 use crate::plan::{Action, Change, SyncMode, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
@@ -20,6 +20,9 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             Action::Prune if data.is_some() => {
                 let (count, data) = (lost.cascade.len(), data.unwrap_or_default());
                 (None, format!("{race}, the {count} objects below it go along, {data} and its data among them, and they are made anew"))
+            }
+            Action::Prune if is_claim_template_owner(&lost.key) && !takes_unknown_claims(old, lost) => {
+                (None, format!("{race} and made anew; its claims stay"))
             }
             Action::Prune if holds_data(&lost.key) => (None, format!("{race} with its data and made anew")),
             Action::Prune => (Some("stateless"), format!("{race} and made anew")),
@@ -49,7 +52,8 @@ mod tests {
     use serde_json::{Value, json};
 
     fn object(kind: &str) -> Value {
-        json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "queue", "namespace": "shop"}})
+        let version = if kind == "StatefulSet" { "apps/v1" } else { "v1" };
+        json!({"apiVersion": version, "kind": kind, "metadata": {"name": "queue", "namespace": "shop"}})
     }
 
     fn run(kind: &str, action: Action, reason: Reason) -> Run {
@@ -60,6 +64,13 @@ mod tests {
 
     fn gone() -> Reason {
         Reason::RemovedFromGit { automated: true }
+    }
+
+    #[test]
+    fn a_statefulset_that_leaves_its_claims_behind_moves_without_its_data() {
+        let found = run("StatefulSet", Action::Prune, Reason::RemovedFromGit { automated: true }).judge(&["moved-between-apps"]);
+        assert!(found[0].message.ends_with("the object is deleted and made anew; its claims stay"), "{}", found[0].message);
+        assert_eq!(found[0].severity, Severity::Error);
     }
 
     #[test]

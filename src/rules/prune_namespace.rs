@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::draft::{Draft, Findings};
-use super::facts::{View, enumerate, next_sync, plural};
+use super::facts::{View, enumerate, is_made_by_kubernetes, next_sync, plural};
 use crate::plan::{Action, Change, Dependent, SyncMode, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
@@ -46,12 +46,6 @@ pub(super) fn contents(plan: &SyncPlan, change: &Change) -> String {
         parts.push(format!("{} that no Application tracks ({})", untracked.len(), enumerate(&untracked, 8)));
     }
     format!("and with it {}: {}", plural(objects.len(), "live object"), parts.join(", "))
-}
-
-/// Objects that every namespace has by itself.
-fn is_made_by_kubernetes(dependent: &Dependent) -> bool {
-    matches!((&*dependent.key.kind, &*dependent.key.name), ("ConfigMap", "kube-root-ca.crt") | ("ServiceAccount", "default"))
-        || matches!(&*dependent.key.kind, "Event" | "Endpoints" | "EndpointSlice" | "Lease")
 }
 
 #[cfg(test)]

@@ -6,9 +6,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::draft::{Draft, Findings};
-use super::facts::{View, Volume, app_name, claims_of, enumerate, is_claim_template_owner, next_sync, volume_of};
+use super::facts::{
+    Fate as DataFate, View, Volume, app_name, claims_going, claims_of, enumerate, fate_of_claim, is_claim_template_owner, next_sync,
+    prune_lets_go, takes_unknown_claims,
+};
 use crate::plan::{Action, Basis, Change, Reason, SyncMode, SyncPlan, Tie};
 use crate::snapshot::LiveObject;
+
+/// How many claims one message spells out.
+const NAMED: usize = 5;
 
 /// What happens to the data of a deleted object.
 pub(super) struct Fate {
@@ -23,9 +29,10 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         let Some(fate) = fate(view, plan, change) else { continue };
         let manual = plan.sync.mode == SyncMode::Manual;
         let grade = if manual { Some("manual") } else { fate.grade };
-        let when = match manual {
-            true => format!("will be deleted by a manual sync of {} with prune", app_name(plan)),
-            false => format!("will be deleted by {}", next_sync(plan)),
+        let when = match (manual, change.reached) {
+            (true, _) => format!("will be deleted by a manual sync of {} with prune", app_name(plan)),
+            (false, true) => format!("will be deleted by {}", next_sync(plan)),
+            (false, false) => format!("will be deleted by a later sync of {}, once nothing fails or waits before it", app_name(plan)),
         };
         let draft = Draft::of_change(plan, change, format!("{} {when}; {}", change.key.named(), fate.sentence)).grade(grade);
         let removed = change.base.as_ref().map(|base| &base.origin);
@@ -50,24 +57,22 @@ fn removes(plan: &SyncPlan, change: &Change) -> bool {
 pub(super) fn fate(view: &View<'_>, plan: &SyncPlan, change: &Change) -> Option<Fate> {
     let key = &change.key;
     if key.is("", "PersistentVolumeClaim") {
-        return Some(fate_of_claim(view, plan, change.live.as_deref()?));
+        return Some(sentence_of_claim(view, plan, change.live.as_deref()?));
     }
     if key.is("", "PersistentVolume") {
         return Some(fate_of_volume(change.live_object()?));
     }
     if is_claim_template_owner(key) {
-        return fate_of_statefulset(view, plan, change, change.live.as_deref()?);
+        return fate_of_statefulset(view, plan, change);
     }
     None
 }
 
-fn fate_of_claim(view: &View<'_>, plan: &SyncPlan, claim: &LiveObject) -> Fate {
-    if claim.object().pointer("/status/phase").and_then(Value::as_str) == Some("Pending") {
-        return Fate { grade: Some("unbound"), sentence: "it is not bound to a volume, so no data is lost".into() };
-    }
-    match volume_of(view, claim) {
-        Some(volume) => fate_by_policy(&volume, plan),
-        None => Fate { grade: None, sentence: unknown_volume(plan) },
+fn sentence_of_claim(view: &View<'_>, plan: &SyncPlan, claim: &LiveObject) -> Fate {
+    match fate_of_claim(view, claim) {
+        (DataFate::Empty, _) => Fate { grade: Some("unbound"), sentence: "it is not bound to a volume, so no data is lost".into() },
+        (_, Some(volume)) => fate_by_policy(&volume, plan),
+        (_, None) => Fate { grade: None, sentence: unknown_volume(plan) },
     }
 }
 
@@ -117,44 +122,57 @@ fn fate_of_volume(volume: &Value) -> Fate {
     }
 }
 
-/// Claims from templates stay by themselves; they go with their set if it says so, or where Argo CD counts them to the Application.
-fn fate_of_statefulset(view: &View<'_>, plan: &SyncPlan, change: &Change, set: &LiveObject) -> Option<Fate> {
-    let freed = |claim: &LiveObject| change.cascade.iter().any(|dependent| dependent.tie == Tie::FreedClaim && dependent.key == claim.key);
-    let claims = claims_of(view, set);
-    let freed: Vec<Arc<LiveObject>> = claims.iter().filter(|claim| freed(claim)).cloned().collect();
-    if !freed.is_empty() {
-        let why = "its claims carry the mark of the Application, which deletes them as soon as the set is gone";
-        return Some(fate_of_claims(view, &freed, why));
-    }
-    let policy = set.object().pointer("/spec/persistentVolumeClaimRetentionPolicy/whenDeleted").and_then(Value::as_str);
-    if policy != Some("Delete") {
-        return None;
-    }
+/// Claims from templates stay by themselves; they go with their set only if it says so, or if the Application tracks them.
+fn fate_of_statefulset(view: &View<'_>, plan: &SyncPlan, change: &Change) -> Option<Fate> {
+    let set = change.live.as_deref()?;
+    let takes = set.object().pointer("/spec/persistentVolumeClaimRetentionPolicy/whenDeleted").and_then(Value::as_str) == Some("Delete");
+    let claims = match change.action {
+        Action::Prune => claims_going(view, change),
+        // A prune on request would do the same.
+        _ if takes && !prune_lets_go(plan) => claims_of(view, set),
+        _ => Vec::new(),
+    };
+    let is_freed = change.cascade.iter().any(|dependent| dependent.tie == Tie::FreedClaim);
+    let why = match (takes, is_freed) {
+        (true, _) => "persistentVolumeClaimRetentionPolicy.whenDeleted is Delete, so its claims go with it",
+        (false, true) => "its claims carry the mark of the Application, which deletes them as soon as the set is gone",
+        (false, false) => "it owns its claims, so they go with it",
+    };
     if claims.is_empty() {
-        let has_templates =
-            set.object().pointer("/spec/volumeClaimTemplates").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
-        return (has_templates && plan.basis == Basis::Assumed).then(|| Fate {
-            grade: None,
-            sentence: "persistentVolumeClaimRetentionPolicy.whenDeleted is Delete, so its claims and their data go with it".into(),
-        });
+        return takes_unknown_claims(plan, change).then(|| Fate { grade: None, sentence: format!("{why}, and their data too") });
     }
-    Some(fate_of_claims(view, &claims, "persistentVolumeClaimRetentionPolicy.whenDeleted is Delete, so its claims go with it"))
+    Some(fate_of_claims(view, &claims, why))
 }
 
 /// What happens to the data of claims that go.
 fn fate_of_claims(view: &View<'_>, claims: &[Arc<LiveObject>], why: &str) -> Fate {
-    let volumes: Vec<Option<Volume>> = claims.iter().map(|claim| volume_of(view, claim)).collect();
-    let retained = volumes.iter().all(|volume| volume.as_ref().is_some_and(Volume::is_retained));
-    let named: Vec<String> = claims
+    let fates: Vec<(DataFate, String)> = claims
         .iter()
-        .zip(&volumes)
-        .map(|(claim, volume)| match volume {
-            Some(volume) => format!("{} on {}", claim.key.name, volume.named()),
-            None => claim.key.name.to_string(),
+        .map(|claim| {
+            let (fate, volume) = fate_of_claim(view, claim);
+            let on = volume.map(|volume| format!(" on {}", volume.named())).unwrap_or_default();
+            (fate, format!("{}{on}", claim.key.name))
         })
         .collect();
-    let end = if retained { "their volumes are Retain, so the data stays unbound" } else { "their data is lost" };
-    Fate { grade: retained.then_some("retained"), sentence: format!("{why} ({}): {end}", enumerate(&named, 5)) }
+    let of = |wanted: &dyn Fn(DataFate) -> bool| -> Vec<&str> {
+        fates.iter().filter(|(fate, _)| wanted(*fate)).map(|(_, named)| named.as_str()).collect()
+    };
+    let (lost, kept) = (of(&DataFate::is_loss), of(&|fate| fate == DataFate::Kept));
+    let all = || enumerate(&of(&|_| true), NAMED);
+    match (lost.is_empty(), kept.is_empty()) {
+        (false, true) => Fate { grade: None, sentence: format!("{why} ({}): their data is lost", all()) },
+        (false, false) => {
+            let (lost, kept) = (enumerate(&lost, NAMED), enumerate(&kept, NAMED));
+            let sentence = format!("{why}: the data of {lost} is lost; reclaim policy Retain keeps that of {kept}, unbound");
+            Fate { grade: None, sentence }
+        }
+        (true, false) => {
+            Fate { grade: Some("retained"), sentence: format!("{why} ({}): their volumes are Retain, so the data stays unbound", all()) }
+        }
+        (true, true) => {
+            Fate { grade: Some("unbound"), sentence: format!("{why} ({}); none is bound to a volume, so no data is lost", all()) }
+        }
+    }
 }
 
 /// A StatefulSet that gets fewer replicas and takes the claims of the pods along that go.
@@ -231,6 +249,13 @@ mod tests {
     }
 
     #[test]
+    fn a_claim_that_the_sync_does_not_get_to_is_not_deleted_by_the_next_one() {
+        let prune = removed(claim(), Action::Prune, Reason::RemovedFromGit { automated: true });
+        let found = run(&[claim(), volume("Delete")], Change { reached: false, ..prune }, |_| ());
+        assert!(found[0].message.contains("by a later sync of `orders`, once nothing fails or waits before it"), "{}", found[0].message);
+    }
+
+    #[test]
     fn a_retained_volume_makes_it_a_warning() {
         let found = run(&[claim(), volume("Retain")], removed(claim(), Action::Prune, Reason::RemovedFromGit { automated: true }), |_| ());
         assert_eq!(found[0].severity, Severity::Warning);
@@ -289,7 +314,8 @@ mod tests {
         let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-db-0", "namespace": "shop"}});
         let other = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-db-x", "namespace": "shop"}});
         let prune = |set| removed(set, Action::Prune, Reason::RemovedFromGit { automated: true });
-        let found = run(&[set("Delete"), claim.clone(), other.clone()], prune(set("Delete")), |_| ());
+        let goes = Dependent::direct(ResourceKey::of(&claim).unwrap(), Tie::Claim, None);
+        let found = run(&[set("Delete"), claim.clone(), other.clone()], Change { cascade: vec![goes], ..prune(set("Delete")) }, |_| ());
         assert!(found[0].message.contains("(data-db-0)"), "{}", found[0].message);
         assert!(run(&[set("Retain"), claim.clone()], prune(set("Retain")), |_| ()).is_empty());
         let tie = Dependent::direct(ResourceKey::new("", "PersistentVolumeClaim", "shop", "data-db-0"), Tie::FreedClaim, None);

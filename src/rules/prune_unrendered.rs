@@ -1,10 +1,14 @@
 //! `prune-unrendered`: objects that no source ever rendered count as the Application's own and are deleted.
 
 use super::draft::{Draft, Findings};
-use super::facts::{View, app_name, holds_data, named_with_data_first, plural};
+use super::facts::{View, app_name, data_behind, holds_data, named_with_data_first, plural};
 use crate::argocd::TrackingMethod;
 use crate::manifest::ResourceKey;
 use crate::plan::{Action, Basis, Change, SyncMode, SyncPlan};
+
+/// What to do where tracking ids mark the objects.
+const HELP_FOR_ANNOTATIONS: &str = "To keep them, put them back into Git, put `argocd.argoproj.io/sync-options: Prune=false` on the live objects, \
+                                    or take the annotation `argocd.argoproj.io/tracking-id` off them, before prune is turned on.";
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     for plan in view.facts.plans.iter().filter(|plan| plan.basis == Basis::Live && plan.sync.mode != SyncMode::Deleted) {
@@ -16,17 +20,18 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let keys: Vec<&ResourceKey> = pruned.iter().map(|change| &change.key).collect();
-        let why = match view.facts.live.settings().tracking.method {
-            TrackingMethod::Label => "they carry its instance label, which an operator may have copied",
-            _ => "they carry its tracking id",
-        };
+        let by_label = view.facts.live.settings().tracking.method == TrackingMethod::Label;
+        let why = if by_label { "they carry its instance label, which an operator may have copied" } else { "they carry its tracking id" };
+        let behind: Vec<(&SyncPlan, &Change)> = pruned.iter().map(|change| (plan, *change)).collect();
         let message = format!(
-            "The sync of {} deletes {} that the base revision does not render either ({why}): {}",
+            "The sync of {} deletes {} that the base revision does not render either ({why}): {}{}",
             app_name(plan),
             plural(pruned.len(), "live object"),
-            named_with_data_first(&keys, 8)
+            named_with_data_first(&keys, 8),
+            data_behind(view, &behind)
         );
-        findings.push(Draft::of_change(plan, first, message).at(plan.origin.as_ref(), "/spec/syncPolicy", "prunes them"));
+        let draft = Draft::of_change(plan, first, message).at(plan.origin.as_ref(), "/spec/syncPolicy", "prunes them");
+        findings.push(if by_label { draft } else { draft.help(HELP_FOR_ANNOTATIONS) });
     }
 }
 
@@ -64,6 +69,14 @@ mod tests {
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].resource.as_ref().unwrap().to_string(), "apps/StatefulSet shop/olap-0");
         assert!(found[0].message.ends_with("StatefulSet shop/olap-0 and ConfigMap shop/olap-conf"), "{}", found[0].message);
+        assert!(found[0].help.contains("tracking-id"), "{}", found[0].help);
+    }
+
+    #[test]
+    fn what_becomes_of_data_is_told() {
+        let found = run(vec![pruned("PersistentVolumeClaim", "olap-data", false, true)]);
+        let data = "; data goes with them (PersistentVolumeClaim shop/olap-data, reclaim policy unknown)";
+        assert!(found[0].message.ends_with(data), "{}", found[0].message);
     }
 
     #[test]

@@ -46,11 +46,14 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// The conflict is new if the change under review sets the number, adds or edits the autoscaler, or turns on what makes them fight.
+/// The conflict is new if the change under review sets the number, brings the autoscaler or makes it interfere, or turns on what makes them fight.
 fn is_introduced(view: &View<'_>, plan: &SyncPlan, change: &Change, scaler: &Scaler<'_>) -> bool {
     let before = change.base.as_ref().and_then(|base| base.object.pointer(POINTER));
     let after = change.target_object().and_then(|target| target.pointer(POINTER));
-    before != after || scaler.introduced || (plan.change == AppChange::Modified && policy_changes(view.entry(&plan.application.id)))
+    let replicas = after.and_then(Value::as_i64).unwrap_or_default();
+    before != after
+        || !scaler.interfered_before(replicas)
+        || (plan.change == AppChange::Modified && policy_changes(view.entry(&plan.application.id)))
 }
 
 fn policy_changes(entry: Option<&Entry>) -> bool {

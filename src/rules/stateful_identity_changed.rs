@@ -1,13 +1,15 @@
 //! `stateful-identity-changed`: a StatefulSet gets another name or namespace, and its successor starts on empty claims.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::draft::{Draft, Findings};
-use super::facts::{View, are_related_names, claims_of, enumerate, server_of, templates};
+use super::facts::{View, are_related_names, claims_going, claims_of, enumerate, server_of, takes_unknown_claims, templates};
 use crate::manifest::ResourceKey;
 use crate::plan::{Action, Change, SyncPlan};
+use crate::snapshot::LiveObject;
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     for (plan, old) in view.changes().filter(|(_, change)| change.action == Action::Prune && change.key.is("apps", "StatefulSet")) {
@@ -57,14 +59,15 @@ fn images(object: &Value) -> BTreeSet<&str> {
 
 fn message(view: &View<'_>, plan: &SyncPlan, old: &Change, new: &Change) -> String {
     let first: Vec<String> = first_claims(new).collect();
-    let claims: Vec<String> =
-        old.live.as_ref().map(|live| claims_of(view, live)).unwrap_or_default().iter().map(|claim| claim.key.name.to_string()).collect();
-    let deletes =
-        old.live_object().and_then(|live| live.pointer("/spec/persistentVolumeClaimRetentionPolicy/whenDeleted")).and_then(Value::as_str);
-    let stays = if claims.is_empty() { "the old claims".to_owned() } else { enumerate(&claims, 4) };
-    let data = match deletes {
-        Some("Delete") => format!("{stays} are deleted with the old set"),
-        _ => format!("the data stays in {stays}"),
+    let names = |claims: Vec<Arc<LiveObject>>| claims.iter().map(|claim| claim.key.name.to_string()).collect::<Vec<_>>();
+    let going = names(claims_going(view, old));
+    let all = names(old.live.as_ref().map(|live| claims_of(view, live)).unwrap_or_default());
+    let data = if !going.is_empty() {
+        format!("{} are deleted with the old set", enumerate(&going, 4))
+    } else if takes_unknown_claims(plan, old) {
+        "the old claims are deleted with the old set".to_owned()
+    } else {
+        format!("the data stays in {}", if all.is_empty() { "the old claims".to_owned() } else { enumerate(&all, 4) })
     };
     format!(
         "{} becomes {}: the sync of `{}` deletes the old set, and the new one starts on new, empty claims ({}); {data}",

@@ -59,7 +59,7 @@ fn trackings(view: &View<'_>, change: &Change) -> Option<(Tracking, Tracking)> {
     };
     let (live, target) = (change.live_object()?, change.target.as_ref()?);
     let is_written = matches!(change.action, Action::Update | Action::Adopt | Action::Replace | Action::Recreate);
-    is_written.then(|| (of(live), of(&effective::after_parent_sync(&target.object, live))))
+    is_written.then(|| (of(live), of(&effective::after_parent_sync(&target.object, live, &settings.tracking))))
 }
 
 /// What another tracking makes of the live objects.

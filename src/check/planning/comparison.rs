@@ -40,7 +40,8 @@ pub(super) fn compare(
     let moves = base_plan.is_some_and(|base| base.server != plan.server);
     for change in &mut plan.changes {
         change.base = base_targets.get(&change.key).cloned();
-        change.introduced = match before.get(&(&change.key, change.cluster.as_ref())) {
+        let before = before.get(&(&change.key, change.cluster.as_ref()));
+        change.introduced = match before {
             Some(same) => {
                 let now_reached = change.reached && !same.reached;
                 same.action != change.action
@@ -50,8 +51,13 @@ pub(super) fn compare(
             }
             None => true,
         };
+        // What goes already goes whatever Git says.
+        let is_going = change.live_object().and_then(|live| live.pointer("/metadata/deletionTimestamp")).is_some();
+        change.introduced &= !(change.action.deletes() && is_going);
+        // What the Application's settings kept so far was due at no time.
+        let was_kept = before.is_some_and(|before| before.action == Action::Retain || before.reason == Reason::PruneOff);
         // On another cluster nothing was due before.
-        change.earlier = !moves && has_effect(change.action) && is_earlier(change);
+        change.earlier = !moves && !was_kept && has_effect(change.action) && is_earlier(change);
     }
     if let Some(base_plan) = base_plan {
         if [&*plan, base_plan].iter().all(|plan| plan.sync.mode == SyncMode::Deleted) {

@@ -11,6 +11,9 @@ use crate::manifest::{Origin, ResourceKey, annotation};
 
 const KINDS: [(&str, &str); 2] = [("autoscaling", "HorizontalPodAutoscaler"), ("keda.sh", "ScaledObject")];
 
+/// What an autoscaler scales, and between which numbers.
+type Scaled = (ResourceKey, i64, Option<i64>);
+
 /// An autoscaler.
 #[derive(Clone, Debug)]
 pub(in crate::rules) struct Scaler<'a> {
@@ -22,8 +25,10 @@ pub(in crate::rules) struct Scaler<'a> {
     pub(in crate::rules) max: Option<i64>,
     /// Where it stands in the repository.
     pub(in crate::rules) origin: Option<&'a Origin>,
-    /// Whether the change under review adds it or edits it.
-    pub(in crate::rules) introduced: bool,
+    /// What it did before the change under review; `None` where it is new.
+    before: Option<Scaled>,
+    /// What it scales.
+    target: ResourceKey,
     /// Server of its cluster.
     server: String,
 }
@@ -33,8 +38,18 @@ impl Scaler<'_> {
     ///
     /// Source: Kubernetes `pkg/controller/podautoscaler/horizontal.go:reconcileAutoscaler`.
     pub(in crate::rules) fn leaves_alone(&self, replicas: i64) -> bool {
-        let is_off = replicas == 0 && self.min != 0 && &*self.key.kind == "HorizontalPodAutoscaler";
-        is_off || (self.min == replicas && self.max == Some(replicas))
+        self.would_leave_alone(replicas, self.min, self.max)
+    }
+
+    fn would_leave_alone(&self, replicas: i64, min: i64, max: Option<i64>) -> bool {
+        let is_off = replicas == 0 && min != 0 && &*self.key.kind == "HorizontalPodAutoscaler";
+        is_off || (min == replicas && max == Some(replicas))
+    }
+
+    /// Whether it changed this number of replicas before the change under review too; other bounds alone begin no conflict.
+    pub(in crate::rules) fn interfered_before(&self, replicas: i64) -> bool {
+        let before = self.before.as_ref();
+        before.is_some_and(|(target, min, max)| *target == self.target && !self.would_leave_alone(replicas, *min, *max))
     }
 }
 
@@ -55,8 +70,8 @@ impl<'a> Scalers<'a> {
                 let server = server_of(plan, change);
                 planned.insert((server, &change.key));
                 let Some(target) = change.target.as_ref().filter(|_| change.action.symbol() != '·') else { continue };
-                let introduced = change.base.as_ref().is_none_or(|base| base.object != target.object);
-                scalers.add(&change.key, &target.object, Some(&target.origin), introduced, server);
+                let before = change.base.as_ref().and_then(|base| scaled(&change.key, &base.object));
+                scalers.add(&change.key, &target.object, Some(&target.origin), before, server);
             }
         }
         servers.sort_unstable();
@@ -64,18 +79,19 @@ impl<'a> Scalers<'a> {
         for server in servers {
             let live = KINDS.iter().flat_map(|(group, kind)| facts.live.of_kind(server, group, kind));
             for object in live.filter(|object| !planned.contains(&(server, &object.key))) {
-                scalers.add(&object.key, object.object(), None, false, server);
+                let before = scaled(&object.key, object.object());
+                scalers.add(&object.key, object.object(), None, before, server);
             }
         }
         scalers
     }
 
-    fn add(&mut self, key: &ResourceKey, object: &Value, origin: Option<&'a Origin>, introduced: bool, server: &str) {
+    fn add(&mut self, key: &ResourceKey, object: &Value, origin: Option<&'a Origin>, before: Option<Scaled>, server: &str) {
         let Some((target, min, max)) = scaled(key, object) else { return };
-        let found = self.by_target.entry(target).or_default();
+        let found = self.by_target.entry(target.clone()).or_default();
         let known = found.iter().any(|other| other.key == *key && other.server == server);
         if !known {
-            found.push(Scaler { key: key.clone(), min, max, origin, introduced, server: server.to_owned() });
+            found.push(Scaler { key: key.clone(), min, max, origin, before, target, server: server.to_owned() });
         }
     }
 
@@ -100,7 +116,7 @@ const TRUE: [&str; 6] = ["true", "True", "TRUE", "t", "T", "1"];
 
 /// What an autoscaler scales, and between which numbers; a ScaledObject that is paused at a number sets that, and one that is just paused
 /// does nothing. Defaults: Kubernetes `autoscaling/v2`, KEDA's ScaledObject.
-fn scaled(key: &ResourceKey, object: &Value) -> Option<(ResourceKey, i64, Option<i64>)> {
+fn scaled(key: &ResourceKey, object: &Value) -> Option<Scaled> {
     let spec = object.get("spec")?;
     let target = spec.get("scaleTargetRef")?;
     let text = |field: &str| target.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());

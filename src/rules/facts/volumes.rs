@@ -20,11 +20,6 @@ pub(in crate::rules) struct Volume {
 }
 
 impl Volume {
-    /// Whether the data stays when the claim goes.
-    pub(in crate::rules) fn is_retained(&self) -> bool {
-        self.policy.as_deref() == Some("Retain")
-    }
-
     /// `pv-1001 (20Gi)`.
     pub(in crate::rules) fn named(&self) -> String {
         match &self.size {
