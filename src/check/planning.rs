@@ -216,6 +216,7 @@ fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, discovered: &Discover
             one.notes.extend(rendered.assumptions.iter().map(|assumption| format!("{id}: {assumption}")));
             one.unstable = unstable_objects(&id, rendered, &plan);
             plan.conditions.extend(candidate.untracked.as_deref().map(|revision| reach::untracked(&input, revision)));
+            plan.conditions.extend(sources.follows_the_change(&input.application).map(|branch| reach::already(&input, branch)));
             plan.conditions.extend(reach::unnoticed(&candidate.unnoticed, &input));
             plan.conditions.extend(waiting::once_applied(candidate, &plan, discovered, sources, head_world));
             one.duplicate_keys = duplicate_keys(&id, rendered, candidate.base.as_ref().and_then(SideRender::rendered), &plan);

@@ -46,6 +46,12 @@ pub(super) fn untracked(input: &Input<'_>, revision: &str) -> Condition {
     condition_of(input, "RevisionNotTracked", message)
 }
 
+/// That the change reaches the Application without a merge.
+pub(super) fn already(input: &Input<'_>, branch: &str) -> Condition {
+    let message = format!("the Application tracks {branch}, the branch of this change: all of this happens before the merge");
+    condition_of(input, "FollowsTheChange", message)
+}
+
 /// That Argo CD will not notice the change, where that is so and the change makes a difference.
 pub(super) fn unnoticed(files: &[Arc<str>], input: &Input<'_>) -> Option<Condition> {
     if input.rendered.len() == input.rendered_at_base.len() && same_objects(input) {

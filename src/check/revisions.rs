@@ -87,6 +87,7 @@ pub(super) fn open(options: &Options) -> Result<(Revisions, Kept), RepoError> {
     let names = repository.ref_names()?;
     let default_branch = repository.default_branch();
     let base_branch = base_branch(&asked, &names.branches, default_branch.as_deref(), repository.current_branch().as_deref());
+    let head_branch = head_branch(&options.head, &names.branches, repository.current_branch());
     let revisions = Revisions {
         repository,
         changes: ChangeSet::between(&base, &head),
@@ -96,7 +97,7 @@ pub(super) fn open(options: &Options) -> Result<(Revisions, Kept), RepoError> {
             (Head::Index, _) => "index".to_owned(),
             _ => "worktree".to_owned(),
         },
-        head_branch: env_text("GITHUB_HEAD_REF").or_else(|| env_text("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME")),
+        head_branch,
         default_branch: default_branch.or_else(|| Some(base_branch.clone())),
         base,
         head,
@@ -165,6 +166,20 @@ fn base_branch(asked: &str, branches: &[String], default: Option<&str>, current:
     let from_ci = env_text("GITHUB_BASE_REF").or_else(|| env_text("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"));
     let usual = ["main", "master"].into_iter().find(|usual| branches.iter().any(|branch| branch == usual));
     from_ci.as_deref().or(default).or(usual).or(current).unwrap_or("main").to_owned()
+}
+
+/// The branch that the change comes from: what CI says, the branch that was asked for, or the one that is checked out.
+fn head_branch(head: &Head, branches: &[String], current: Option<String>) -> Option<String> {
+    let from_ci = || env_text("GITHUB_HEAD_REF").or_else(|| env_text("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME"));
+    let asked = match head {
+        Head::Revision(revision) if revision != "HEAD" => {
+            let prefixes = ["refs/heads/", "refs/remotes/origin/", "origin/"];
+            let named = prefixes.iter().find_map(|prefix| revision.strip_prefix(prefix)).unwrap_or(revision);
+            branches.iter().find(|branch| *branch == named).cloned()
+        }
+        _ => current,
+    };
+    from_ci().or(asked)
 }
 
 fn known_urls(repository: &Repository, options: &Options, configured: &[String]) -> Vec<RepoUrl> {

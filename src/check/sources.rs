@@ -148,6 +148,14 @@ impl<'a> Sources<'a> {
         }
     }
 
+    /// The branch of the change, where a source of the Application follows it: what the change does is done before the merge.
+    pub(super) fn follows_the_change(&self, application: &Application) -> Option<&str> {
+        let branch = self.revisions.head_branch.as_deref().filter(|branch| *branch != self.revisions.base_branch)?;
+        let sources = application.spec.dry_sources();
+        let names = |source: &&Source| source.target_revision.strip_prefix("refs/heads/").unwrap_or(&source.target_revision) == branch;
+        sources.iter().any(|source| names(&source) && self.is_here(source) && self.pin(source).is_none()).then_some(branch)
+    }
+
     /// The files of a generator's repository and revision; `None` where they are those that are compared.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use super::facts::{View, next_sync, respects_ignored, server_of, writer_of};
 use crate::argocd::names::LAST_APPLIED;
 use crate::argocd::options::object_value;
 use crate::manifest::annotation;
-use crate::plan::{Action, Change, SyncPlan};
+use crate::plan::{Action, Basis, Change, SyncPlan};
 
 const POINTER: &str = "/spec/replicas";
 
@@ -23,16 +23,20 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         {
             continue;
         }
-        if (view.ignores(plan, live, POINTER) && respects_ignored(plan)) || !(plan.sync.starts || change.action != Action::None) {
+        let removed = change.base.as_ref().filter(|base| base.object.pointer(POINTER).is_some());
+        // A field that is ignored starts no sync, but the next one that runs takes it away.
+        let is_applied = plan.sync.starts || change.action != Action::None || removed.is_some();
+        if (view.ignores(plan, live, POINTER) && respects_ignored(plan)) || !is_applied {
             continue;
         }
         let Some(why) = drops(plan, change, live) else { continue };
         let then = match view.scalers.of(server_of(plan, change), &change.key) {
             Some(scaler) => format!("until {} reacts", scaler.key.named()),
+            None if plan.basis == Basis::Assumed => "until something scales it".to_owned(),
             None => "and stays there, as nothing scales it".to_owned(),
         };
-        let message = format!("Without replicas in Git, {} drops {} from {now} to 1 {then}: {why}", next_sync(plan), change.key.named());
-        let removed = change.base.as_ref().filter(|base| base.object.pointer(POINTER).is_some());
+        let from = if plan.basis == Basis::Assumed { String::new() } else { format!(" from {now}") };
+        let message = format!("Without replicas in Git, {} drops {}{from} to 1 {then}: {why}", next_sync(plan), change.key.named());
         let draft = Draft::of_change(plan, change, message);
         let draft = draft.at(removed.map(|base| &base.origin), POINTER, "leaves Git");
         findings.push(draft.at(Some(&target.origin), "/spec", "has no replicas"));
@@ -50,6 +54,12 @@ fn drops(plan: &SyncPlan, change: &Change, live: &Value) -> Option<String> {
         // Another manager of the field, such as an autoscaler, keeps it.
         let writer = writer_of(live, POINTER)?;
         return (writer.manager == "argocd-controller").then(|| "Argo CD alone owns the field, and gives it up".to_owned());
+    }
+    if plan.basis == Basis::Assumed {
+        let before = live.pointer(POINTER)?;
+        return Some(format!(
+            "Git had replicas: {before} and the last apply with it, so the apply removes the field and the default holds"
+        ));
     }
     let last: Value = serde_json::from_str(annotation(live, LAST_APPLIED)?).ok()?;
     let before = last.pointer(POINTER)?.as_i64()?;
@@ -82,6 +92,21 @@ mod tests {
         let found = run(deployment(None), 7, deployment(Some(2)), |_| ());
         assert!(found[0].message.contains("drops Deployment shop/api from 7 to 1 and stays there"), "{}", found[0].message);
         assert_eq!(found[0].places[0].pointer, POINTER);
+    }
+
+    #[test]
+    fn without_a_snapshot_the_base_tells_what_the_last_apply_had() {
+        let mut assumed = plan(
+            "api",
+            vec![changed(deployment(Some(2)), deployment(None), deployment(Some(2)), Action::Update, Reason::Differs { fields: 1 })],
+        );
+        assumed.basis = Basis::Assumed;
+        let found = Run { plans: vec![assumed], ..Run::default() }.judge(&["replicas-drop-to-default"]);
+        assert!(
+            found[0].assumed && found[0].message.contains("drops Deployment shop/api to 1 until something scales it"),
+            "{}",
+            found[0].message
+        );
     }
 
     #[test]

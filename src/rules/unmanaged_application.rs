@@ -6,7 +6,7 @@ use super::draft::{Draft, Findings};
 use super::facts::{View, application_key, set_key};
 use crate::argocd::AppId;
 use crate::inventory::{Delivery, Entry, SetEntry};
-use crate::plan::ONCE_APPLIED;
+use crate::plan::{ONCE_APPLIED, SyncMode};
 use crate::snapshot::LiveObject;
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
@@ -20,6 +20,10 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let plan = view.plan_of(id);
+        // What goes is somebody's.
+        if plan.is_some_and(|plan| plan.sync.mode == SyncMode::Deleted) {
+            continue;
+        }
         let Some(mut message) = message(entry, plan.is_some_and(|plan| plan.affected)) else { continue };
         let differently = plan.and_then(|plan| plan.conditions.iter().find(|condition| condition.kind == ONCE_APPLIED));
         if let Some(condition) = differently {
@@ -27,9 +31,12 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         }
         let draft = Draft::new(message).application(id.to_string()).resource(application_key(id));
         let draft = draft.at(entry.definition().map(|definition| &definition.manifest.origin), "", "applied by nobody");
-        findings.push(match entry.definition() {
-            Some(definition) => draft.help(help(&definition.manifest.origin.path)),
-            None => draft,
+        findings.push(match (&entry.base, &entry.head) {
+            (_, Some(head)) => draft.help(help(&head.manifest.origin.path)),
+            (Some(_), None) => draft.help(format!(
+                "If it is meant to go, delete the live Application after the merge (`argocd app delete {id}`); otherwise keep its file."
+            )),
+            (None, None) => draft,
         });
     }
     for set in view.facts.inventory.sets.values() {
