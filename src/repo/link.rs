@@ -76,6 +76,14 @@ impl Tree {
     /// # Errors
     /// When a link leaves the repository, leads nowhere, in a circle or into a submodule.
     pub fn resolve_link(&self, path: &str) -> Result<LinkTarget, LinkError> {
+        // Most paths are just there.
+        if !self.has_links() && components(path).eq(path.split('/')) && !path.contains("..") {
+            match self.get(path) {
+                Some(entry) if matches!(entry.kind, EntryKind::File | EntryKind::Executable) => return Ok(LinkTarget::File(entry.clone())),
+                None if self.is_dir(path) => return Ok(LinkTarget::Directory(path.to_owned())),
+                _ => {}
+            }
+        }
         let mut pending: VecDeque<String> = components(path).map(str::to_owned).collect();
         let mut reached: Vec<String> = Vec::new();
         // The link that the pending components come from, for the message.
