@@ -67,6 +67,8 @@ pub struct Outcome {
     pub same: Vec<AppId>,
     /// Every Application and ApplicationSet.
     pub inventory: Inventory,
+    /// What a large repository leaves in memory. It takes long to free, so that a program that ends had better forget it.
+    remains: Option<Box<dyn Send>>,
 }
 
 /// Why the job could not be done.
@@ -151,6 +153,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         same: planned.same,
         bugs: [sources.bugs.sorted(), judged.bugs.clone()].concat(),
         inventory: Inventory::default(),
+        remains: None,
     };
     let silent = judged.bugs.iter().map(|bug| Unjudged { application: None, what: bug.during.clone(), why: bug.to_string() });
     outcome.unjudged.extend(silent);
@@ -173,12 +176,6 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         let idle = comments::idle(&outcome, &comments);
         locate::add(rules::of_idle_comments(&idle, &rules, &judged.skipped), &mut outcome, &revisions);
     }
-    free_aside((sources.into_remains(), discovered.effective, live));
+    outcome.remains = Some(Box::new((sources.into_remains(), discovered.effective, live)));
     Ok(outcome)
-}
-
-/// Frees what a large repository leaves in memory while the caller goes on; a program that ends meanwhile does not wait for it.
-fn free_aside(remains: impl Send + 'static) {
-    // Without a thread it is freed here.
-    let _ = std::thread::Builder::new().name("free".to_owned()).spawn(move || drop(remains));
 }

@@ -63,6 +63,8 @@ pub(super) struct Sources<'a> {
     pub(super) bugs: Bugs,
     /// Which repository URLs are this repository.
     judged_urls: Mutex<HashMap<String, bool>>,
+    /// What revisions and tag prefixes follow.
+    pins: Mutex<HashMap<(String, String), Option<Follows>>>,
     /// Files and commit of revisions that sources are pinned to, as far as this clone has them.
     pinned: Mutex<HashMap<String, Option<(Tree, String)>>>,
 }
@@ -102,6 +104,7 @@ impl<'a> Sources<'a> {
             broken_links: [broken(Side::Base), broken(Side::Head)],
             bugs: Bugs::default(),
             judged_urls: Mutex::default(),
+            pins: Mutex::default(),
             pinned: Mutex::default(),
         }
     }
@@ -134,6 +137,12 @@ impl<'a> Sources<'a> {
 
     /// What a source in this repository follows: `None` where a change of the base branch reaches it.
     pub(super) fn pin(&self, source: &Source) -> Option<Follows> {
+        let key = (source.target_revision.clone(), source.tag_prefix.clone());
+        let mut pins = self.pins.lock().unwrap_or_else(PoisonError::into_inner);
+        pins.entry(key).or_insert_with(|| self.pin_anew(source)).clone()
+    }
+
+    fn pin_anew(&self, source: &Source) -> Option<Follows> {
         let revisions = self.revisions;
         let merge = MergeTarget {
             base_branch: &revisions.base_branch,

@@ -98,7 +98,10 @@ fn finish(mut outcome: Outcome, args: &SharedArgs, text: Text, started: Instant)
     };
     let report = report(&outcome, args, &frame);
     output::write(&report, args, text)?;
-    Ok(exit_code(&outcome, &report))
+    let code = exit_code(&outcome, &report);
+    // The program ends: what a large repository left in memory need not be freed piece by piece.
+    std::mem::forget(outcome);
+    Ok(code)
 }
 
 /// Leaves out the findings below a severity, and says how many.

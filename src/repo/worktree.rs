@@ -88,6 +88,8 @@ struct Directory {
     path: BString,
     /// Untracked files in it do not count: the directory is ignored, or another repository.
     tracked_only: bool,
+    /// The index has something below it.
+    has_tracked: bool,
 }
 
 impl<'r> Walk<'r> {
@@ -100,7 +102,7 @@ impl<'r> Walk<'r> {
     /// Collects the files. Submodules go straight to the listing.
     fn run(mut self, listing: &mut Listing) -> Result<Vec<Candidate>, RepoError> {
         let mut candidates = Vec::with_capacity(self.index.entries().len());
-        let mut pending = vec![Directory { path: BString::default(), tracked_only: false }];
+        let mut pending = vec![Directory { path: BString::default(), tracked_only: false, has_tracked: true }];
         while let Some(directory) = pending.pop() {
             let on_disk = self.root.join(relative_path(directory.path.as_bstr())?);
             let mut unreadable = |error: std::io::Error| {
@@ -114,7 +116,8 @@ impl<'r> Walk<'r> {
                     continue;
                 }
             };
-            let mut subdirectories = Vec::new();
+            let is_root = directory.path.is_empty();
+            let (mut subdirectories, mut files, mut is_repository) = (Vec::new(), Vec::new(), false);
             for entry in entries {
                 let (name, file_type) = match entry.and_then(|entry| Ok((entry.file_name(), entry.file_type()?))) {
                     Ok(entry) => entry,
@@ -125,17 +128,25 @@ impl<'r> Walk<'r> {
                 };
                 let Ok(name) = gix::path::os_str_into_bstr(&name) else { continue };
                 if name.eq_ignore_ascii_case(b".git") {
+                    is_repository |= !is_root;
                     continue;
                 }
                 let path = joined(directory.path.as_bstr(), name);
                 if file_type.is_dir() {
                     subdirectories.push(path);
                 } else if file_type.is_file() || file_type.is_symlink() {
-                    candidates.extend(self.file(path, directory.tracked_only)?);
+                    files.push(path);
                 }
             }
+            if is_repository && !directory.has_tracked {
+                continue;
+            }
+            let tracked_only = directory.tracked_only || is_repository;
+            for path in files {
+                candidates.extend(self.file(path, tracked_only)?);
+            }
             for path in subdirectories {
-                pending.extend(self.directory(path, directory.tracked_only, listing)?);
+                pending.extend(self.directory(path, tracked_only, listing)?);
             }
         }
         Ok(candidates)
@@ -164,12 +175,7 @@ impl<'r> Walk<'r> {
         if !has_tracked && (tracked_only || self.is_excluded(path.as_bstr(), Mode::DIR)?) {
             return Ok(None);
         }
-        let on_disk = self.root.join(relative_path(path.as_bstr())?);
-        let is_repository = std::fs::symlink_metadata(on_disk.join(".git")).is_ok();
-        if is_repository && !has_tracked {
-            return Ok(None);
-        }
-        Ok(Some(Directory { path, tracked_only: tracked_only || is_repository }))
+        Ok(Some(Directory { path, tracked_only, has_tracked }))
     }
 
     /// Whether the untracked `path` is ignored, itself or with a directory above it.
