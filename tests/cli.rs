@@ -341,3 +341,19 @@ fn a_file_that_the_clone_lacks_ends_the_job_with_the_command_that_fetches_it() {
     assert_eq!(output.status.code(), Some(2), "{error}");
     assert!(error.contains("is not in the repository's object database") && error.contains("git "), "{error}");
 }
+
+#[test]
+fn a_removed_set_that_nothing_renders_is_not_judged_without_a_snapshot() {
+    let repository = TempDir::new().unwrap();
+    let root = repository.path();
+    support::git(root, &["init", "--quiet", "--initial-branch=main"]);
+    let set = "apiVersion: argoproj.io/v1alpha1\nkind: ApplicationSet\nmetadata: {name: team, namespace: argocd}\nspec:\n  generators: [{list: {elements: [{a: x}]}}]\n  \
+               template: {metadata: {name: '{{a}}'}, spec: {project: default, source: {repoURL: https://git.example.test/platform/fleet.git, path: app}, destination: {name: in-cluster}}}\n";
+    support::write(root, "set.yaml", set);
+    support::write(root, "app/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n");
+    support::commit(root, "base");
+    fs::remove_file(root.join("set.yaml")).unwrap();
+    let (code, text) = stdout(presync(root).args(["check", "--repo-url", support::REPOSITORY_URL]));
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("removal of ApplicationSet argocd/team (set.yaml:1)"), "{text}");
+}

@@ -190,7 +190,20 @@ pub(super) fn removed(base: &Finder<'_>, head: &Finder<'_>) -> Vec<Unjudged> {
         };
         Some(Unjudged { application: Some(id.to_string()), what: format!("removal of the definition in {}", before.manifest.origin.place()), why })
     });
-    unjudged.collect()
+    unjudged.chain(removed_sets(base, head)).collect()
+}
+
+/// The ApplicationSets whose file the change removes, where no Application renders it and no live state tells what is deployed.
+fn removed_sets(base: &Finder<'_>, head: &Finder<'_>) -> impl Iterator<Item = Unjudged> {
+    let gone =
+        base.sets.iter().filter(|(id, set)| set.parent.is_none() && !head.sets.contains_key(*id) && head.ground.live_state.is_none());
+    gone.filter_map(|(id, set)| Some((id, set.manifest.as_ref()?))).map(|(id, manifest)| Unjudged {
+        application: None,
+        what: format!("removal of ApplicationSet {id} ({})", manifest.origin.place()),
+        why: "no Application of this repository renders it: if it was applied by hand, nothing happens and its Applications stay; if something \
+              else deletes it, its Applications go with it"
+            .to_owned(),
+    })
 }
 
 /// The ApplicationSets whose files the change edits or adds, where nothing applies them or nobody knows whether anything does.
