@@ -331,8 +331,7 @@ impl Finder<'_> {
         match self.readings.read(&manifest.object, &self.control_namespace) {
             Ok(application) => {
                 let id = application.id.clone();
-                let is_there = self.live.contains_key(&id) || (self.ground.live_state.is_none() && self.other_side.contains_key(&id));
-                if !is_there && parent.is_some_and(|parent| self.holds_application(&id, parent).is_some()) {
+                if !self.is_there(&id) && parent.is_some_and(|parent| self.holds_application(&id, parent).is_some()) {
                     // Its file is what the parent renders.
                     self.definitions.remove(&id);
                     self.in_effect.remove(&id);

@@ -49,11 +49,15 @@ impl Finder<'_> {
         decides.is_none_or(|application| application.automated_in(version).is_some() && !application.is_skipped())
     }
 
+    /// Whether an Application is in the cluster; without live state, whether base has it.
+    pub(super) fn is_there(&self, id: &AppId) -> bool {
+        self.live.contains_key(id) || (self.ground.live_state.is_none() && self.other_side.contains_key(id))
+    }
+
     /// Whether an Application is there, or comes into the cluster by the merge alone.
     fn is_brought_in(&self, id: &AppId) -> bool {
-        let is_there = |id: &AppId| self.live.contains_key(id) || (self.ground.live_state.is_none() && self.other_side.contains_key(id));
         let (mut current, mut seen) = (id, BTreeSet::new());
-        while !is_there(current) && seen.insert(current) {
+        while !self.is_there(current) && seen.insert(current) {
             let Some(above) = self.definitions.get(current).and_then(|definition| definition.parent.as_ref()) else { break };
             if !self.syncs_by_itself(above, current, 0) {
                 return false;

@@ -104,26 +104,6 @@ fn understood(said: &str) -> (String, Option<String>) {
 
 /// The name that differs in at most two letters.
 pub fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    let distances = known.into_iter().map(|known| (distance(name, known), known));
+    let distances = known.into_iter().map(|known| (strsim::levenshtein(name, known), known));
     distances.filter(|(distance, _)| *distance <= 2).min().map(|(_, known)| known)
-}
-
-/// How many letters have to be put in, taken out or exchanged.
-pub(super) fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (index, letter) in left.chars().enumerate() {
-        let mut diagonal = index;
-        let mut last = index + 1;
-        for (cell, other) in row.iter_mut().skip(1).zip(&right) {
-            let exchanged = diagonal + usize::from(letter != *other);
-            diagonal = *cell;
-            last = exchanged.min(last + 1).min(*cell + 1);
-            *cell = last;
-        }
-        if let Some(first) = row.first_mut() {
-            *first = index + 1;
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }

@@ -1,8 +1,8 @@
 use std::fs;
 use std::path::Path;
 
-use super::error::distance;
 use super::*;
+use strsim::levenshtein as distance;
 
 fn parse(text: &str) -> Config {
     Config::parse(FILE, text).unwrap()

@@ -86,27 +86,9 @@ fn meant_by(key: &str) -> Option<&'static str> {
     }
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', '.'], "");
     let name = plain(name);
-    let near = KNOWN.into_iter().map(|known| (distance(&plain(known), &name), known)).min()?;
+    let near = KNOWN.into_iter().map(|known| (strsim::levenshtein(&plain(known), &name), known)).min()?;
     // Two letters of a long word are a slip, and of a short one another word.
     (near.0 <= (name.len() / 5).min(2)).then_some(near.1)
-}
-
-/// How many letters have to be changed, added or left out.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, letter) in one.chars().enumerate() {
-        let mut diagonal = index;
-        let mut left = index + 1;
-        let mut next = vec![left];
-        for (above, wanted) in row.iter().skip(1).zip(&other) {
-            left = (diagonal + usize::from(letter != *wanted)).min(left + 1).min(above + 1);
-            diagonal = *above;
-            next.push(left);
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -114,6 +96,7 @@ mod tests {
     use super::super::fixture::*;
     use super::*;
     use serde_json::json;
+    use strsim::levenshtein as distance;
 
     #[test]
     fn slips_are_named_with_what_is_meant_and_other_words_are_not() {
