@@ -7,6 +7,7 @@ pub mod baseline;
 mod builtin;
 mod cel;
 mod definition;
+mod definition_too_late;
 mod draft;
 mod edits;
 mod facts;

@@ -219,6 +219,7 @@ fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, discovered: &Discover
             plan.conditions.extend(sources.follows_the_change(&input.application).map(|branch| reach::already(&input, branch)));
             plan.conditions.extend(reach::unnoticed(&candidate.unnoticed, &input));
             plan.conditions.extend(waiting::once_applied(candidate, &plan, discovered, sources, head_world));
+            plan.too_early = waiting::too_early(candidate, &plan, sources, head_world);
             one.duplicate_keys = duplicate_keys(&id, rendered, candidate.base.as_ref().and_then(SideRender::rendered), &plan);
             plan
         }

@@ -146,6 +146,7 @@ pub fn stopped(
         },
         changes: Vec::new(),
         conditions,
+        too_early: Vec::new(),
         basis: basis(world),
         affected: false,
     }
@@ -296,6 +297,7 @@ impl Planner<'_> {
             sync,
             changes,
             conditions,
+            too_early: Vec::new(),
             basis: basis(self.world),
             affected: false,
         }

@@ -348,6 +348,9 @@ pub struct SyncPlan {
     pub changes: Vec<Change>,
     /// Remarks on the whole.
     pub conditions: Vec<Condition>,
+    /// What a sync would still delete that starts before the edited definition of the Application is in the cluster, and that is not
+    /// deleted with the edited one.
+    pub too_early: Vec<Change>,
     /// Where live state came from.
     pub basis: Basis,
     /// Whether the change under review touches anything of it.

@@ -100,6 +100,7 @@ pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
         sync: SyncDecision { mode: SyncMode::Deleted, prune: false, self_heal: false, starts: true, reason: input.reason.clone() },
         changes,
         conditions: conditions.collect(),
+        too_early: Vec::new(),
         basis: basis(world),
         affected: true,
     }

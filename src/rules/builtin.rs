@@ -35,6 +35,7 @@ rules! {
         cascade_delete_application: "cascade-delete-application",
         change_not_noticed: "change-not-noticed",
         config_change_no_rollout: "config-change-no-rollout",
+        definition_too_late: "definition-too-late",
         destination_changed: "destination-changed",
         duplicate_application_name: "duplicate-application-name",
         duplicate_key: "duplicate-key",

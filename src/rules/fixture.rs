@@ -124,6 +124,7 @@ pub(super) fn plan(name: &str, changes: Vec<Change>) -> SyncPlan {
         sync: SyncDecision { mode: SyncMode::Automated, prune: true, self_heal: false, starts: true, reason: String::new() },
         changes,
         conditions: Vec::new(),
+        too_early: Vec::new(),
         basis: Basis::Live,
         affected: true,
     }

@@ -25,8 +25,8 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// What is lost with the live copy, and how bad that is.
-fn loss(view: &View<'_>, plan: &SyncPlan, change: &Change) -> Option<(Option<&'static str>, String)> {
+/// What is lost with the live copy, and how bad that is; `None` where it is no more than the object itself.
+pub(super) fn loss(view: &View<'_>, plan: &SyncPlan, change: &Change) -> Option<(Option<&'static str>, String)> {
     if change.key.is("", "Namespace") {
         return Some((None, format!("the Namespace goes {}", prune_namespace::contents(plan, change))));
     }

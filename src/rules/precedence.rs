@@ -8,6 +8,7 @@ use crate::manifest::ResourceKey;
 /// A rule, and the rules that say nothing about an object that it speaks of.
 const TABLE: &[(&str, &[&str])] = &[
     ("application-renamed", &["cascade-delete-application", "orphaned-by-app-removal", "mass-prune", "unmanaged-application"]),
+    ("definition-too-late", &["prune-off-leftover"]),
     ("duplicate-application-name", &["destination-changed"]),
     (
         "moved-between-apps",

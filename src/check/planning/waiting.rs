@@ -4,6 +4,7 @@
 //! Takes a candidate and its plan; hands on remarks.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::super::applications::Discovered;
 use super::super::sources::{Render, Sources};
@@ -14,7 +15,7 @@ use crate::finding::Unjudged;
 use crate::inventory::{Delivery, Entry, Inventory};
 use crate::manifest::{ResourceKey, Side};
 use crate::plan::application::{self, Input};
-use crate::plan::{Action, Condition, ONCE_APPLIED, SyncMode, SyncPlan, World};
+use crate::plan::{Action, Change, Condition, ONCE_APPLIED, SyncMode, SyncPlan, World};
 
 /// Differences that one remark names.
 const MAX_NAMED: usize = 6;
@@ -59,6 +60,41 @@ pub(super) fn once_applied(
     let stays = |key: &ResourceKey| !plan.changes.iter().any(|change| change.key == *key && change.action.deletes());
     let key = then.changes.iter().find(|change| change.action.deletes() && stays(&change.key)).map(|change| change.key.clone());
     Some(Condition { kind: ONCE_APPLIED, message, key, origin: plan.origin.clone() })
+}
+
+/// What a sync would delete that starts before the edited definition is in the cluster, and that the plan does not delete: a parent's sync and
+/// this Application's own start at the same time. A sync that has started goes on with what it was started with.
+///
+/// Source: Argo CD `controller/appcontroller.go:processRequestedAppOperation` (the operation and the spec are those of its start).
+pub(super) fn too_early(candidate: &Candidate<'_>, plan: &SyncPlan, sources: &Sources<'_>, world: &World<'_>) -> Vec<Change> {
+    let entry = candidate.entry;
+    let is_applied_by_argocd = entry.parent().is_some() || entry.head.as_ref().is_some_and(|head| head.generated.is_some());
+    let so_far = match &entry.live {
+        Some((live, _)) => Some(live),
+        None if world.live.is_assumed() => candidate.base.as_ref().map(|base| &base.application),
+        None => None,
+    };
+    let spec = |application: &Application| application.object.get("spec").cloned();
+    let Some(so_far) = so_far.filter(|so_far| is_applied_by_argocd && entry.delivery() == Some(&Delivery::Merge) && spec(so_far) != spec(&plan.application))
+    else {
+        return Vec::new();
+    };
+    let Render::Done(rendered) = sources.render(so_far, Side::Head) else { return Vec::new() };
+    let input = Input {
+        application: Arc::clone(so_far),
+        origin: plan.origin.clone(),
+        rendered: &rendered.manifests,
+        rendered_at_base: candidate.base.as_ref().map(super::candidate::SideRender::manifests).unwrap_or_default(),
+        previous_server: None,
+        revision: revision(so_far, sources),
+    };
+    let early = application::plan(&input, world);
+    if early.sync.mode != SyncMode::Automated {
+        return Vec::new();
+    }
+    let same = |one: &Change, other: &Change| one.key == other.key && one.cluster == other.cluster;
+    let is_deleted = |early: &Change| plan.changes.iter().any(|change| change.action.deletes() && same(change, early));
+    early.changes.into_iter().filter(|change| change.action.deletes() && change.base.is_some() && !is_deleted(change)).collect()
 }
 
 /// What one plan does and the other does not, each in words.

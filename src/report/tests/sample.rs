@@ -113,6 +113,7 @@ pub(super) fn plan(name: &str, mode: SyncMode, changes: Vec<Change>) -> SyncPlan
         sync: SyncDecision { mode, prune: automated, self_heal: false, starts: automated, reason: reason(mode).to_owned() },
         changes,
         conditions: Vec::new(),
+        too_early: Vec::new(),
         basis: Basis::Live,
         affected: true,
     }
