@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// What the result of reading a file depends on.
-const PARTS: [&str; 3] = ["src/manifest", "src/repo/parsed.rs", "Cargo.lock"];
+const PARTS: [&str; 4] = ["src/manifest", "src/repo/parsed.rs", "src/repo/stored.rs", "Cargo.lock"];
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());

@@ -76,7 +76,7 @@ fn with_new_images(one: &Rendered) -> Rendered {
             Some(image) if &*manifest.key.kind == "Deployment" => *image = Value::from("registry.example.test/next:2.0"),
             _ => return Arc::clone(manifest),
         }
-        Arc::new(Manifest { key: manifest.key.clone(), object: Arc::new(object), origin: manifest.origin.clone() })
+        Arc::new(Manifest { key: manifest.key.clone(), object: object.into(), origin: manifest.origin.clone() })
     });
     Rendered { application: Arc::clone(&one.application), manifests: manifests.collect() }
 }

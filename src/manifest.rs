@@ -3,6 +3,7 @@
 //! Takes text; hands on [`Manifest`]s (object and [`Origin`]), [`ResourceKey`]s and, on demand, spans.
 
 pub mod base64;
+mod content;
 pub mod key;
 pub mod label;
 mod metadata;
@@ -11,6 +12,7 @@ pub mod pointer;
 pub mod reader;
 pub mod span;
 
+pub use content::{Content, heading_of};
 pub use key::ResourceKey;
 pub use metadata::{NonString, annotation, label, metadata_str, non_string};
 pub use origin::{Manifest, Origin, RenderedFrom, Renderer, Side};

@@ -17,6 +17,7 @@ mod remote;
 mod rename;
 mod revision;
 pub mod semver;
+mod stored;
 // They make symbolic links, file modes and names that only Unix has.
 #[cfg(test)]
 #[cfg(unix)]

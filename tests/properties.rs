@@ -187,7 +187,7 @@ impl Case {
             let value = object.value();
             let path = format!("apps/a/{index}.yaml");
             let origin = Origin { path: path.into(), side: Side::Head, document: 0..0, line: 1, within: String::new(), rendered: None };
-            Arc::new(Manifest { key: ResourceKey::of(&value).unwrap(), object: Arc::new(value), origin })
+            Arc::new(Manifest { key: ResourceKey::of(&value).unwrap(), object: value.into(), origin })
         };
         self.targets.iter().enumerate().map(manifest).collect()
     }

@@ -33,7 +33,7 @@ pub(crate) fn of(fleet: &Fleet) -> Result<Vec<Rendered>> {
     let candidates = scan::scan(&tree, Side::Head, &parser);
     let mut rendered = Vec::new();
     for candidate in candidates.iter().filter(|candidate| candidate.kind == CandidateKind::Application) {
-        let application = Application::read(Arc::clone(&candidate.manifest.object), "argocd")?;
+        let application = Application::read(Arc::clone(candidate.manifest.object.shared()), "argocd")?;
         let source = application.spec.sources().first().ok_or("an Application has no source")?;
         let found =
             directory::render(&Selection::new(source.directory.as_ref()), &tree, &source.path, Side::Head, &parser, &BTreeMap::new());

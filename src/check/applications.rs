@@ -197,7 +197,7 @@ impl Finder<'_> {
     /// Takes what lies in files, then renders parents until nothing new appears.
     fn find(&mut self, candidates: &[Candidate]) {
         let complete = candidates.par_iter().filter(|candidate| candidate.kind == CandidateKind::Application);
-        self.readings.read_ahead(complete.map(|candidate| &candidate.manifest.object), &self.control_namespace);
+        self.readings.read_ahead(complete.map(|candidate| candidate.manifest.object.shared()), &self.control_namespace);
         for candidate in candidates {
             match candidate.kind {
                 CandidateKind::Application => self.define(&candidate.manifest, None),
@@ -292,14 +292,15 @@ impl Finder<'_> {
     /// The Applications among a parent's manifests are its children.
     fn adopt_children(&mut self, parent: &Application, manifests: &[Arc<Manifest>]) {
         for manifest in manifests {
-            if crate::argocd::Project::is_project(&manifest.object) {
+            let heading = manifest.object.heading();
+            if crate::argocd::Project::is_project(heading) {
                 self.projects.push((Some(parent.id.clone()), Arc::clone(manifest)));
             }
-            if ApplicationSet::is_set(&manifest.object) {
+            if ApplicationSet::is_set(heading) {
                 self.define_set(manifest, Some(parent));
                 continue;
             }
-            if !Application::is_application(&manifest.object) {
+            if !Application::is_application(heading) {
                 continue;
             }
             let namespace = match metadata_str(&manifest.object, "namespace") {
@@ -328,7 +329,7 @@ impl Finder<'_> {
 
     /// Records a definition; one that a parent renders wins over one that merely lies in a file.
     fn define(&mut self, manifest: &Arc<Manifest>, parent: Option<&AppId>) {
-        match self.readings.read(&manifest.object, &self.control_namespace) {
+        match self.readings.read(manifest.object.shared(), &self.control_namespace) {
             Ok(application) => {
                 let id = application.id.clone();
                 if !self.is_there(&id) && parent.is_some_and(|parent| self.holds_application(&id, parent).is_some()) {
@@ -416,5 +417,5 @@ pub(super) fn in_namespace(manifest: &Arc<Manifest>, namespace: &str) -> Arc<Man
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.insert("namespace".to_owned(), Value::String(namespace.to_owned()));
     }
-    Arc::new(Manifest { key: manifest.key.in_namespace(namespace), object: Arc::new(object), origin: manifest.origin.clone() })
+    Arc::new(Manifest { key: manifest.key.in_namespace(namespace), object: object.into(), origin: manifest.origin.clone() })
 }

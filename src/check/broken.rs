@@ -52,7 +52,7 @@ impl Finder<'_> {
         if self.side == Side::Base || !(was_complete || is_new) {
             return;
         }
-        if let Err(error) = Application::read(Arc::clone(&manifest.object), &self.control_namespace) {
+        if let Err(error) = Application::read(Arc::clone(manifest.object.shared()), &self.control_namespace) {
             self.define_broken(manifest, None, &error);
         }
     }

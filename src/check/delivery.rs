@@ -83,6 +83,16 @@ impl Finder<'_> {
         let name = |manifest: &Manifest| manifest.key.name.to_string();
         let rendered: BTreeSet<String> =
             projects.iter().filter(|(parent, _)| parent.is_some()).map(|(_, manifest)| name(manifest)).collect();
+        if self.ground.live_state.is_some() {
+            let touched = self.sources.revisions.changes.touched();
+            let by_hand = projects.iter().filter(|(parent, manifest)| {
+                parent.is_none() && !rendered.contains(&name(manifest)) && touched.contains(&manifest.origin.path)
+            });
+            self.notes.extend(by_hand.map(|(_, manifest)| {
+                let (name, place) = (&manifest.key.name, manifest.origin.place());
+                format!("AppProject {name} ({place}): no Application renders it; it counts as applied when this is merged")
+            }));
+        }
         let brought_in = projects.into_iter().filter(|(parent, manifest)| match parent {
             Some(parent) => {
                 !self.held.project(&name(manifest), parent) && self.syncs_by_itself(parent, &AppId::new("", &name(manifest)), 0)

@@ -166,7 +166,7 @@ impl Finder<'_> {
             _ => &self.control_namespace,
         };
         let placed = in_namespace(manifest, namespace);
-        if let Err(error) = ApplicationSet::read(Arc::clone(&placed.object), &self.control_namespace) {
+        if let Err(error) = ApplicationSet::read(Arc::clone(placed.object.shared()), &self.control_namespace) {
             if self.side == Side::Head {
                 let origin = &manifest.origin;
                 let what = format!("ApplicationSet {} ({}:{})", manifest.key.place(), origin.path, origin.line);
@@ -284,9 +284,9 @@ impl Finder<'_> {
                 read(self.after_parent_sync(&manifest.object, object.object())).or_else(|| Some(Arc::clone(set)))
             }
             (Some((set, _)), _) => Some(Arc::clone(set)),
-            (None, Some(_)) => read(Arc::clone(&manifest.object)),
+            (None, Some(_)) => read(Arc::clone(manifest.object.shared())),
             (None, None) if self.ground.live_state.is_some() => None,
-            (None, None) => read(Arc::clone(&manifest.object)),
+            (None, None) => read(Arc::clone(manifest.object.shared())),
         }
     }
 
@@ -442,13 +442,13 @@ impl Finder<'_> {
         if let Some((_, object)) = owned {
             let in_line = before.and_then(|before| {
                 let set = self.other_sets.get(set)?.definition.as_ref()?;
-                effective::is_in_line(&before.manifest.object, object.object(), &set.set).then(|| Arc::clone(&before.manifest.object))
+                effective::is_in_line(&before.manifest.object, object.object(), &set.set).then(|| Arc::clone(before.manifest.object.shared()))
             });
             let object = in_line.unwrap_or_else(|| Arc::new(effective::as_defined(object.object())));
             self.define_generated(object, by(None), origin);
         } else if let Some(before) = before.filter(|_| self.ground.live_state.is_none()) {
             let (object, parameters) =
-                (Arc::clone(&before.manifest.object), before.generated.as_ref().and_then(|by| by.parameters.clone()));
+                (Arc::clone(before.manifest.object.shared()), before.generated.as_ref().and_then(|by| by.parameters.clone()));
             self.define_generated(object, by(parameters), origin);
         }
     }
@@ -471,7 +471,7 @@ impl Finder<'_> {
                     }
                 }
                 let key = ResourceKey::new(GROUP, "Application", &id.namespace, &id.name);
-                let manifest = Arc::new(Manifest { key, object, origin: origin.clone() });
+                let manifest = Arc::new(Manifest { key, object: object.into(), origin: origin.clone() });
                 let application = Arc::new(application);
                 let definition =
                     Definition { application, manifest, parent: None, generated: Some(by), delivery: Delivery::Merge, broken: None };

@@ -113,6 +113,8 @@ pub(super) fn mark(planned: &mut Planned, live: &LiveState, missing: &Missing) {
                 plan.basis = Basis::Assumed;
                 let why = if live.covers(&plan.server) {
                     "the snapshot could not read all objects of this Application; what base renders stands in for them".to_owned()
+                } else if plan.changes.is_empty() {
+                    format!("no snapshot holds the cluster {}, so what happens there is not known", plan.server)
                 } else {
                     format!("no snapshot holds the cluster {}; what base renders stands in for it", plan.server)
                 };

@@ -135,7 +135,7 @@ fn candidates_of(tree: &Tree, entry: &Entry, side: Side, parser: &Parser) -> Vec
             within: object.within.clone(),
             rendered: None,
         };
-        let manifest = Manifest { key: object.key.clone()?, object: Arc::clone(&object.object), origin };
+        let manifest = Manifest { key: object.key.clone()?, object: object.object.clone(), origin };
         Some(Candidate { kind, manifest: Arc::new(manifest) })
     });
     objects.collect()

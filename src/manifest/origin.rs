@@ -3,9 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use serde_json::Value;
-
-use super::ResourceKey;
+use super::{Content, ResourceKey};
 
 /// Which side of the change a text belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,7 +90,7 @@ pub struct Manifest {
     /// The object's identity (after namespaces were filled in, where that has happened).
     pub key: ResourceKey,
     /// The object.
-    pub object: Arc<Value>,
+    pub object: Content,
     /// Where it was read.
     pub origin: Origin,
 }

@@ -77,6 +77,8 @@ pub enum Reason {
     ReplaceOption,
     /// `Force=true`, alone or with `Replace=true`.
     ForceOption,
+    /// The role that a binding binds changes, which only a new binding can do.
+    RoleRef,
     /// Argo CD's comparison ignores the differing fields, but the sync writes them all the same.
     IgnoredButWritten,
     /// Argo CD compares in another way than it applies and does not see the differing fields, but the sync writes them.
@@ -172,6 +174,7 @@ impl fmt::Display for Reason {
             Self::InSync => write!(f, "in sync"),
             Self::ReplaceOption => write!(f, "Replace=true"),
             Self::ForceOption => write!(f, "Force=true deletes it and creates it again"),
+            Self::RoleRef => write!(f, "its roleRef cannot be changed, so the sync deletes it and creates it again"),
             Self::IgnoredButWritten => write!(f, "the differing fields are ignored in the comparison, but this sync writes them"),
             Self::UnseenButWritten => write!(f, "the comparison does not see the differing fields, but this sync writes them"),
             Self::Hook { live_copy: LiveCopy::DeletedFirst } => write!(f, "hook; its live copy is deleted first"),

@@ -49,7 +49,7 @@ pub struct Targets {
 /// Source: Argo CD `reposerver/repository/repository.go:GenerateManifests` (tracking) and `controller/state.go:NormalizeTargetObjects`.
 pub fn normalise(rendered: &[Arc<Manifest>], frame: &Frame<'_>) -> Targets {
     let placed = |manifest: &Manifest, placement: &Placement| {
-        let object = Arc::new(placement.apply(&manifest.object, &frame.settings.tracking, frame.instance));
+        let object = placement.apply(&manifest.object, &frame.settings.tracking, frame.instance).into();
         Arc::new(Manifest { key: placement.key.clone(), object, origin: manifest.origin.clone() })
     };
     let mut targets = Targets::default();
@@ -116,7 +116,7 @@ fn place<'m>(rendered: &'m [Arc<Manifest>], frame: &Frame<'_>) -> Vec<Placed<'m>
 }
 
 fn is_named(manifest: &Manifest) -> bool {
-    !metadata_str(&manifest.object, "name").unwrap_or_default().is_empty()
+    !metadata_str(manifest.object.heading(), "name").unwrap_or_default().is_empty()
 }
 
 /// What becomes of one rendered object at its destination.
@@ -179,7 +179,7 @@ mod tests {
             _ => key,
         };
         let origin = Origin { path: "a.yaml".into(), side: Side::Head, document: 0..0, line: 1, within: String::new(), rendered: None };
-        Arc::new(Manifest { key, object: Arc::new(object), origin })
+        Arc::new(Manifest { key, object: object.into(), origin })
     }
 
     fn normalised(objects: Vec<Value>) -> Targets {

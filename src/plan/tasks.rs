@@ -314,7 +314,7 @@ mod tests {
         Task {
             phase,
             hook: phase != Phase::Sync,
-            target: (!prune).then(|| Arc::new(Manifest { key: key.clone(), object: Arc::new(object.clone()), origin })),
+            target: (!prune).then(|| Arc::new(Manifest { key: key.clone(), object: object.clone().into(), origin })),
             live: prune.then(|| sample::live(object)),
             key,
         }

@@ -270,7 +270,7 @@ impl Tool for KustomizeTool {
         let mut file = ParsedFile::of_output(&output.stdout);
         let mut notes = Vec::with_capacity(file.objects.len());
         for object in &mut file.objects {
-            notes.push(if keeps_origins { note_of(&object.object) } else { take_note(Arc::make_mut(&mut object.object)) });
+            notes.push(if keeps_origins { note_of(&object.object) } else { object.object.edit(take_note) });
         }
         let mut notes = notes.iter();
         let manifests = output::manifests("Kustomize", &file, |object: &ParsedObject, _| match notes.next() {

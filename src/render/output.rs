@@ -32,10 +32,10 @@ pub fn manifests(
                 format!("{program} renders a document without kind (line {} of its output), so Argo CD generates no manifests", place.line);
             return Err(RenderError::new("render-failed", message, help).at(&origin.path, origin.side, origin.line, 1));
         };
-        if let Some(error) = non_string_metadata(&object.object, key, &origin) {
+        if let Some(error) = non_string_metadata(object.object.heading(), key, &origin) {
             return Err(error);
         }
-        manifests.push(Arc::new(Manifest { key: key.clone(), object: Arc::clone(&object.object), origin }));
+        manifests.push(Arc::new(Manifest { key: key.clone(), object: object.object.clone(), origin }));
     }
     if let Some(error) = &file.error {
         let message = format!("what {program} renders cannot be read: {} (line {} of its output)", error.kind, error.line);

@@ -12,8 +12,9 @@ use crate::manifest::reader::{self, Limits};
 
 /// The override files of a request, in the order in which they are merged.
 fn files(request: &Request<'_>) -> [String; 2] {
-    let prefix = if request.path.is_empty() { String::new() } else { format!("{}/", request.path) };
-    [format!("{prefix}.argocd-source.yaml"), format!("{prefix}.argocd-source-{}.yaml", request.identity.instance)]
+    let folder: &[&str] = if request.path.is_empty() { &[] } else { &[&request.path, "/"] };
+    let of_one = [".argocd-source-", &request.identity.instance, ".yaml"];
+    [[folder, &[".argocd-source.yaml"]].concat().concat(), [folder, &of_one].concat().concat()]
 }
 
 /// Adds the override files to what a render reads.

@@ -173,7 +173,7 @@ impl Rendered {
         let moved = |origin: &Origin| Origin { side, ..origin.clone() };
         let manifests = self.manifests.iter().map(|manifest| {
             let Manifest { key, object, origin } = &**manifest;
-            Arc::new(Manifest { key: key.clone(), object: Arc::clone(object), origin: moved(origin) })
+            Arc::new(Manifest { key: key.clone(), object: object.clone(), origin: moved(origin) })
         });
         let duplicates = self.duplicate_keys.iter();
         Self {

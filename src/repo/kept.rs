@@ -5,14 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use memchr::memmem;
-
+use super::stored;
 use super::{ContentId, Format, ParsedFile, Repository};
 
 /// Opens the file: its format and the build of the reader that wrote it.
-const MAGIC: &[u8] = concat!("presync parsed 1 ", env!("CARGO_PKG_VERSION"), " ", env!("PRESYNC_READER"), "\n").as_bytes();
+const MAGIC: &[u8] = concat!("presync parsed 2 ", env!("CARGO_PKG_VERSION"), " ", env!("PRESYNC_READER"), "\n").as_bytes();
 /// Bytes of a content id.
 const ID: usize = 20;
 /// Bytes of a record: id, tag, start and length.
@@ -50,7 +51,7 @@ impl From<Format> for Tag {
 #[derive(Debug, Default)]
 pub struct Kept {
     file: Option<PathBuf>,
-    bytes: Vec<u8>,
+    bytes: Arc<Vec<u8>>,
     records: usize,
 }
 
@@ -85,7 +86,7 @@ impl Kept {
         let file = directory.join("parsed").join(name.get(..32).unwrap_or_default());
         let bytes = std::fs::read(&file).unwrap_or_default();
         let records = count(&bytes).unwrap_or_default();
-        Self { file: Some(file), bytes: if records == 0 { Vec::new() } else { bytes }, records }
+        Self { file: Some(file), bytes: Arc::new(if records == 0 { Vec::new() } else { bytes }), records }
     }
 
     /// Whether anything can be kept.
@@ -95,15 +96,15 @@ impl Kept {
 
     /// Whether a content has the mark.
     pub(super) fn mark(&self, id: &ContentId) -> Option<bool> {
-        self.find(id, Tag::Mark).map(|found| found == [1])
+        self.find(id, Tag::Mark).and_then(|place| self.bytes.get(place)).map(|found| found == [1])
     }
 
-    /// A parsed file.
+    /// A parsed file, whose objects are read when somebody looks at them.
     pub(super) fn parsed(&self, id: &ContentId, format: Format) -> Option<ParsedFile> {
-        serde_json::from_slice(self.find(id, format.into())?).ok()
+        stored::decode(&self.bytes, self.find(id, format.into())?)
     }
 
-    fn find(&self, id: &ContentId, tag: Tag) -> Option<&[u8]> {
+    fn find(&self, id: &ContentId, tag: Tag) -> Option<Range<usize>> {
         let wanted = (id.as_bytes(), tag as u8);
         let (mut low, mut high) = (0, self.records);
         while low < high {
@@ -112,7 +113,7 @@ impl Kept {
             match (record.id, record.tag).cmp(&wanted) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return self.bytes.get(record.start..record.start.checked_add(record.length)?),
+                std::cmp::Ordering::Equal => return Some(record.start..record.start.checked_add(record.length)?),
             }
         }
         None
@@ -214,30 +215,6 @@ fn forget_oldest(directory: &Path) -> io::Result<()> {
     files.iter().take(excess).try_for_each(|(_, path)| std::fs::remove_file(path))
 }
 
-/// A parsed file as it is kept; `None` where it may hold a Secret, or would not come back as it is.
-pub(super) fn encode(parsed: &ParsedFile) -> Option<Vec<u8>> {
-    if parsed.error.is_some() {
-        return None;
-    }
-    let encoded = serde_json::to_vec(parsed).ok()?;
-    if may_hold_secret(&encoded) {
-        return None;
-    }
-    // Some numbers change a little on their way through text.
-    let back: ParsedFile = serde_json::from_slice(&encoded).ok()?;
-    let same = back.objects.iter().zip(&parsed.objects).all(|(back, object)| back.object == object.object);
-    same.then_some(encoded)
-}
-
-/// Whether the word `Secret` stands in it, by itself: as a kind, or in a manifest within a text; or kustomize is to make Secrets out of it.
-fn may_hold_secret(encoded: &[u8]) -> bool {
-    if memmem::find(encoded, b"secretGenerator").is_some() {
-        return true;
-    }
-    let letter = |at: Option<usize>| at.and_then(|at| encoded.get(at)).is_some_and(u8::is_ascii_alphanumeric);
-    memmem::find_iter(encoded, b"Secret").any(|start| !letter(start.checked_sub(1)) && !letter(Some(start + "Secret".len())))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -246,7 +223,7 @@ mod tests {
     fn kept(file: &Path) -> Kept {
         let bytes = std::fs::read(file).unwrap_or_default();
         let records = count(&bytes).unwrap_or_default();
-        Kept { file: Some(file.to_owned()), bytes, records }
+        Kept { file: Some(file.to_owned()), bytes: Arc::new(bytes), records }
     }
 
     fn id(number: u8) -> ContentId {
@@ -261,7 +238,7 @@ mod tests {
         let mut fresh = Fresh::default();
         for (number, text) in (1..).zip(texts) {
             fresh.mark(&id(number), number % 2 == 0);
-            if let Some(encoded) = encode(&parse(text)) {
+            if let Some(encoded) = stored::encode(&parse(text)) {
                 fresh.parsed(&id(number), Format::Stream, encoded);
             }
         }
@@ -279,20 +256,6 @@ mod tests {
         assert_eq!(kept.parsed(&id(2), Format::Stream), Some(parse("just: values\n")));
         assert_eq!((kept.mark(&id(1)), kept.mark(&id(2)), kept.mark(&id(3))), (Some(false), Some(true), None));
         assert!(kept.parsed(&id(1), Format::Json).is_none(), "another way of reading is another result");
-    }
-
-    #[test]
-    fn files_with_secrets_and_broken_files_are_not_kept() {
-        for text in [
-            "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {password: canary}\n",
-            "kind: List\nitems:\n- {kind: Secret, data: {a: Y2FuYXJ5}}\n",
-            "kind: ConfigMap\ndata:\n  m.yaml: |\n    kind: Secret\n    stringData: {a: canary}\n",
-            "kind: Kustomization\nsecretGenerator: [{name: a, literals: [password=canary]}]\n",
-            "kind: ConfigMap\n---\na: [\n",
-        ] {
-            assert_eq!(encode(&parse(text)), None, "{text}");
-        }
-        assert!(encode(&parse("kind: ExternalSecret\nspec: {secretStoreRef: {kind: SecretStore}}\n")).is_some());
     }
 
     #[test]

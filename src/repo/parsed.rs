@@ -11,9 +11,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::kept::{self, Fresh, Kept};
-use super::{ContentId, Entry, RepoError, Tree};
-use crate::manifest::ResourceKey;
+use super::kept::{Fresh, Kept};
+use super::{ContentId, Entry, RepoError, Tree, stored};
+use crate::manifest::{Content, ResourceKey};
 use crate::manifest::reader::{self, Limits, ReadError, ReadErrorKind};
 
 /// How a file is read.
@@ -26,32 +26,16 @@ pub enum Format {
 }
 
 /// An object of a file, lists expanded.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
-#[serde(from = "StoredObject")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ParsedObject {
     /// Its key as it stands; `None` where it has no kind.
-    #[serde(skip)]
     pub key: Option<ResourceKey>,
     /// The object.
-    pub object: Arc<Value>,
+    pub object: Content,
     /// Index of its document.
     pub document: usize,
     /// JSON pointer from the document to the object.
     pub within: String,
-}
-
-/// An object as it is kept: its key follows from it.
-#[derive(Deserialize)]
-struct StoredObject {
-    object: Arc<Value>,
-    document: usize,
-    within: String,
-}
-
-impl From<StoredObject> for ParsedObject {
-    fn from(stored: StoredObject) -> Self {
-        Self { key: key_of(&stored.object), object: stored.object, document: stored.document, within: stored.within }
-    }
 }
 
 /// A document's place in the file.
@@ -66,7 +50,7 @@ pub struct DocumentPlace {
 }
 
 /// What a file holds.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ParsedFile {
     /// Its size.
     pub bytes: u64,
@@ -75,7 +59,6 @@ pub struct ParsedFile {
     /// Its objects in order, lists expanded.
     pub objects: Vec<ParsedObject>,
     /// Why reading stopped, if it did.
-    #[serde(skip)]
     pub error: Option<ReadError>,
     /// Whether the text has the mark that makes a file be left out.
     pub skipped: bool,
@@ -179,7 +162,7 @@ impl Parser {
                 }
             }
         }
-        let encoded: Vec<_> = parsed.into_par_iter().filter_map(|(id, format, file)| Some((id, format, kept::encode(&file)?))).collect();
+        let encoded: Vec<_> = parsed.into_par_iter().filter_map(|(id, format, file)| Some((id, format, stored::encode(&file)?))).collect();
         for (id, format, encoded) in encoded {
             fresh.parsed(&id, format, encoded);
         }
@@ -253,7 +236,7 @@ fn looks_like_manifest(bytes: &[u8]) -> bool {
 fn expand(value: Value, document: usize, objects: &mut Vec<ParsedObject>) {
     let push = |value: Value, within: String, objects: &mut Vec<ParsedObject>| {
         let key = key_of(&value);
-        objects.push(ParsedObject { key, object: Arc::new(value), document, within });
+        objects.push(ParsedObject { key, object: value.into(), document, within });
     };
     match value {
         Value::Object(mut fields) if fields.get("items").is_some_and(Value::is_array) => {

@@ -16,7 +16,7 @@ use cel::{Context, Env, Program, Value};
 
 use facts::Kind;
 
-use super::definition::{At, Cel, Definition, Each, Match, Named, Of};
+use super::definition::{At, Cel, Definition, Each, Named, Of};
 use super::draft::Draft;
 use crate::manifest::Manifest;
 use crate::plan::{AppChange, Basis, Change, Reason, SyncPlan};
@@ -114,8 +114,6 @@ struct Validation {
 
 /// A compiled rule.
 pub(super) struct Compiled {
-    each: Each,
-    matches: Match,
     conditions: Vec<Expression>,
     variables: Vec<(String, Expression)>,
     validations: Vec<Validation>,
@@ -160,23 +158,7 @@ impl Compiled {
                 })
             })
             .collect::<Result<_, CelError>>()?;
-        Ok(Self { each: cel.each, matches: cel.matches.clone(), conditions, variables, validations, at: definition.at.clone() })
-    }
-
-    /// Whether the rule looks at a change at all.
-    pub(super) fn matches(&self, change: &Change) -> bool {
-        if self.each != Each::Change {
-            return false;
-        }
-        let covers = |list: &[String], word: &str| list.is_empty() || list.iter().any(|one| one == word);
-        covers(&self.matches.actions, change.action.as_str())
-            && covers(&self.matches.kinds, &change.key.kind)
-            && covers(&self.matches.groups, &change.key.group)
-    }
-
-    /// Whether the rule looks at Applications as a whole.
-    pub(super) fn looks_at_applications(&self) -> bool {
-        self.each == Each::Application
+        Ok(Self { conditions, variables, validations, at: definition.at.clone() })
     }
 
     /// What the rule says about one change; on a large stack.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::finding::Severity;
-use crate::plan::Action;
+use crate::plan::{Action, Change};
 
 /// A rule, as its file defines it.
 #[derive(Clone, Debug, Deserialize)]
@@ -168,6 +168,17 @@ pub struct Cel {
     pub variables: Vec<Named>,
     /// True means fine; each false one is a finding.
     pub validations: Vec<Validation>,
+}
+
+impl Cel {
+    /// Whether the rule looks at a change at all.
+    pub(super) fn looks_at(&self, change: &Change) -> bool {
+        let covers = |list: &[String], word: &str| list.is_empty() || list.iter().any(|one| one == word);
+        self.each == Each::Change
+            && covers(&self.matches.actions, change.action.as_str())
+            && covers(&self.matches.kinds, &change.key.kind)
+            && covers(&self.matches.groups, &change.key.group)
+    }
 }
 
 /// What a `cel` rule is evaluated for.

@@ -149,7 +149,7 @@ pub(super) fn origin(path: &str, side: Side) -> Origin {
 pub(super) fn manifest(object: Value, side: Side) -> Arc<Manifest> {
     let key = ResourceKey::of(&object).unwrap();
     let path = format!("apps/{}.yaml", key.name);
-    Arc::new(Manifest { key, object: Arc::new(object), origin: origin(&path, side) })
+    Arc::new(Manifest { key, object: object.into(), origin: origin(&path, side) })
 }
 
 pub(super) fn live(object: Value) -> Arc<LiveObject> {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::cel::{self, Compiled, Shared, Variables};
-use super::definition::Need;
+use super::cel::{self, Shared, Variables};
+use super::definition::{Cel, Each, Need};
 use super::draft::Findings;
 use super::facts::View;
 use super::set::{Rule, RuleError, RuleLogic, RuleSet};
@@ -63,7 +63,7 @@ pub fn judge(facts: &Facts<'_>, rules: &RuleSet) -> Result<Judged, RuleError> {
                     Err(bug) => judged.bugs.push(bug),
                 }
             }
-            RuleLogic::Cel(compiled) => cel.push((rule, compiled)),
+            RuleLogic::Cel(_) => cel.extend(rule.definition.cel.as_ref().map(|expressions| (rule, expressions))),
         }
     }
     if !cel.is_empty() {
@@ -144,14 +144,15 @@ fn reported(judged: &mut Judged, view: &View<'_>, rules: &RuleSet) {
     judged.findings = kept;
 }
 
-fn judge_expressions(facts: &Facts<'_>, rules: &RuleSet, cel: &[(&Rule, &Compiled)]) -> Result<Vec<Finding>, RuleError> {
+fn judge_expressions(facts: &Facts<'_>, rules: &RuleSet, cel: &[(&Rule, &Cel)]) -> Result<Vec<Finding>, RuleError> {
     let shared = Shared::new(rules.env.clone(), facts);
     let mut found: BTreeMap<usize, Findings<'_>> = BTreeMap::new();
     for plan in facts.plans {
         let mut variables = None;
         let mut parameters: BTreeMap<usize, ::cel::Value> = BTreeMap::new();
-        let for_applications = cel.iter().enumerate().filter(|(_, (_, compiled))| compiled.looks_at_applications());
-        for (position, (rule, compiled)) in for_applications.filter(|_| plan.change != AppChange::Removed) {
+        let for_applications = cel.iter().enumerate().filter(|(_, (_, expressions))| expressions.each == Each::Application);
+        for (position, (rule, _)) in for_applications.filter(|_| plan.change != AppChange::Removed) {
+            let Some(compiled) = rule.compiled(&rules.env)? else { continue };
             let variables = variables.get_or_insert_with(|| Variables::new(&shared, plan));
             let context = variables.context_of_application(facts.inventory.entries.get(&plan.application.id));
             let parameters = cel::from_json(&Value::Object(rules.policy.parameters(rule, plan).into_iter().collect()));
@@ -162,7 +163,8 @@ fn judge_expressions(facts: &Facts<'_>, rules: &RuleSet, cel: &[(&Rule, &Compile
         }
         for change in &plan.changes {
             let mut context = None;
-            for (position, (rule, compiled)) in cel.iter().enumerate().filter(|(_, (_, compiled))| compiled.matches(change)) {
+            for (position, (rule, _)) in cel.iter().enumerate().filter(|(_, (_, expressions))| expressions.looks_at(change)) {
+                let Some(compiled) = rule.compiled(&rules.env)? else { continue };
                 let variables = variables.get_or_insert_with(|| Variables::new(&shared, plan));
                 let context = context.get_or_insert_with(|| variables.context(change));
                 let parameters = parameters

@@ -37,11 +37,24 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         let draft = Draft::of_change(plan, change, format!("{} {when}; {}", change.key.named(), fate.sentence)).grade(grade);
         let removed = change.base.as_ref().map(|base| &base.origin);
         findings.push(match removed {
-            Some(origin) => draft.at(Some(origin), "", "leaves Git"),
+            Some(origin) => draft.at(Some(origin), "", leaves(plan, change)),
             None => draft.at(plan.origin.as_ref(), "", "this Application no longer renders it"),
         });
     }
     findings.extend(view.changes().filter_map(|(plan, change)| scaled_down(view, plan, change)));
+}
+
+/// How the object leaves what the Application renders: its manifest goes, or is rendered into another namespace.
+fn leaves(plan: &SyncPlan, change: &Change) -> String {
+    let base = change.base.as_ref();
+    let stays = |other: &&Change| {
+        let same = base.zip(other.target.as_ref()).is_some_and(|(base, target)| base.origin.path == target.origin.path);
+        same && other.key.namespace != change.key.namespace && other.key.in_namespace(&change.key.namespace) == change.key
+    };
+    match plan.changes.iter().find(stays) {
+        Some(other) => format!("goes to namespace {} now", other.key.namespace),
+        None => "leaves Git".to_owned(),
+    }
 }
 
 /// Whether a sync deletes the object, or will once somebody asks for it. Objects that go with their Application are another rule's.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ::cel::Env;
 use miette::{NamedSource, SourceSpan};
@@ -80,7 +80,8 @@ pub enum RuleError {
 /// How a rule judges.
 pub(super) enum RuleLogic {
     Native(Native),
-    Cel(Compiled),
+    /// Compiled when it is first needed; those of a platform team at once, so that their mistakes are told.
+    Cel(OnceLock<Compiled>),
 }
 
 /// The file of a rule of a platform team.
@@ -137,23 +138,33 @@ pub(super) struct Rule {
 impl Rule {
     /// An expression of the rule cannot be used, or failed for a subject.
     pub(super) fn wrong(&self, subject: Option<String>, error: CelError) -> RuleError {
-        wrong(&self.definition, self.file.as_ref(), subject, error)
+        let CelError { expression, message } = error;
+        let definition = &self.definition;
+        let Some(file) = &self.file else { return RuleError::Expression { rule: definition.id.clone(), subject, expression, message } };
+        let subject = subject.map(|subject| format!(", {subject}")).unwrap_or_default();
+        let whole = definition.pointer_of(&expression).and_then(|pointer| file.place(&pointer));
+        // A name that the message speaks of is pointed at by itself.
+        let name = message.split('`').nth(1).filter(|name| !name.is_empty());
+        let narrow = whole.clone().zip(name).and_then(|(whole, name)| {
+            let start = whole.start + file.text.get(whole.clone())?.find(name)?;
+            Some(start..start + name.len())
+        });
+        let help = "docs/facts.md lists what expressions may use.";
+        file.wrong(narrow.or(whole), &format!("rule {}{subject}: expression `{}` {message}", definition.id, expression.trim()), Some(help))
     }
-}
 
-fn wrong(definition: &Definition, file: Option<&RuleFile>, subject: Option<String>, error: CelError) -> RuleError {
-    let CelError { expression, message } = error;
-    let Some(file) = file else { return RuleError::Expression { rule: definition.id.clone(), subject, expression, message } };
-    let subject = subject.map(|subject| format!(", {subject}")).unwrap_or_default();
-    let whole = definition.pointer_of(&expression).and_then(|pointer| file.place(&pointer));
-    // A name that the message speaks of is pointed at by itself.
-    let name = message.split('`').nth(1).filter(|name| !name.is_empty());
-    let narrow = whole.clone().zip(name).and_then(|(whole, name)| {
-        let start = whole.start + file.text.get(whole.clone())?.find(name)?;
-        Some(start..start + name.len())
-    });
-    let help = "docs/facts.md lists what expressions may use.";
-    file.wrong(narrow.or(whole), &format!("rule {}{subject}: expression `{}` {message}", definition.id, expression.trim()), Some(help))
+    /// The expressions of a rule that is written in CEL, compiled; on a large stack.
+    ///
+    /// # Errors
+    /// Where one of them cannot be used.
+    pub(super) fn compiled(&self, env: &Env) -> Result<Option<&Compiled>, RuleError> {
+        let (RuleLogic::Cel(compiled), Some(expressions)) = (&self.logic, &self.definition.cel) else { return Ok(None) };
+        if let Some(compiled) = compiled.get() {
+            return Ok(Some(compiled));
+        }
+        let fresh = Compiled::new(env, &self.definition, expressions).map_err(|error| self.wrong(None, error))?;
+        Ok(Some(compiled.get_or_init(|| fresh)))
+    }
 }
 
 /// What the configuration says about a rule.
@@ -184,14 +195,12 @@ impl RuleSet {
     /// The built-in rules.
     ///
     /// # Errors
-    /// Where no thread can be started to compile them on.
+    /// Where a definition cannot be used.
     pub fn builtin() -> Result<Self, RuleError> {
         let mut set = Self { env: cel::environment(), policy: Policy::default(), rules: BTreeMap::new() };
-        let definitions = builtin::DEFINITIONS
-            .iter()
-            .map(|(id, text, native)| Ok((Definition::parse(text, id)?, *native, None)))
-            .collect::<Result<Vec<_>, DefinitionError>>()?;
-        set.load(definitions)?;
+        for (id, text, native) in builtin::DEFINITIONS {
+            set.insert(ready(Definition::parse(text, id)?, *native, None)?)?;
+        }
         Ok(set)
     }
 
@@ -215,23 +224,26 @@ impl RuleSet {
             if definition.fixable {
                 return refuse("/fixable", "a rule of your own has no safe edits");
             }
-            definitions.push((definition, None, Some(file)));
+            definitions.push((definition, file));
         }
-        self.load(definitions)
+        let env = Arc::clone(&self.env);
+        let rules = cel::on_large_stack(move || {
+            let rules = definitions.into_iter().map(|(definition, file)| {
+                let rule = ready(definition, None, Some(file))?;
+                rule.compiled(&env)?;
+                Ok(rule)
+            });
+            rules.collect::<Result<Vec<_>, RuleError>>()
+        })??;
+        rules.into_iter().try_for_each(|rule| self.insert(rule))
     }
 
-    fn load(&mut self, definitions: Vec<(Definition, Option<Native>, Option<RuleFile>)>) -> Result<(), RuleError> {
-        let env = self.env.clone();
-        let rules = cel::on_large_stack(move || {
-            definitions.into_iter().map(|(definition, native, file)| ready(&env, definition, native, file)).collect::<Result<Vec<_>, _>>()
-        })??;
-        for rule in rules {
-            let id = rule.definition.id.clone();
-            if self.rules.insert(id.clone(), rule).is_some() {
-                return Err(RuleError::Duplicate(id));
-            }
+    fn insert(&mut self, rule: Rule) -> Result<(), RuleError> {
+        let id = rule.definition.id.clone();
+        match self.rules.insert(id.clone(), rule) {
+            Some(_) => Err(RuleError::Duplicate(id)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Applies what the configuration says about a rule.
@@ -281,15 +293,24 @@ impl RuleSet {
     }
 }
 
-fn ready(env: &Env, definition: Definition, native: Option<Native>, file: Option<RuleFile>) -> Result<Rule, RuleError> {
+fn ready(definition: Definition, native: Option<Native>, file: Option<RuleFile>) -> Result<Rule, RuleError> {
     let logic = match (&definition.cel, native) {
-        (Some(expressions), _) => match Compiled::new(env, &definition, expressions) {
-            Ok(compiled) => RuleLogic::Cel(compiled),
-            Err(error) => return Err(wrong(&definition, file.as_ref(), None, error)),
-        },
+        (Some(_), _) => RuleLogic::Cel(OnceLock::new()),
         (None, Some(native)) => RuleLogic::Native(native),
         (None, None) => return Err(RuleError::NotAllowed { rule: definition.id, message: "it is registered without its module" }),
     };
     let parameters = definition.parameters.clone();
     Ok(Rule { file, definition, logic, enabled: true, severity: None, parameters })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_expressions_of_every_built_in_rule_compile() {
+        let rules = RuleSet::builtin().unwrap();
+        let compiled = cel::on_large_stack(|| rules.rules.values().filter_map(|rule| rule.compiled(&rules.env).unwrap()).count()).unwrap();
+        assert_eq!(compiled, rules.definitions().filter(|definition| definition.logic == Logic::Cel).count());
+    }
 }

@@ -15,7 +15,7 @@ use super::peek::Peek;
 use super::settings::Stated;
 use crate::argocd::Settings;
 use crate::argocd::names::IN_CLUSTER_SERVER;
-use crate::manifest::ResourceKey;
+use crate::manifest::{Content, ResourceKey};
 use crate::manifest::key::split_api_version;
 
 /// How many objects one thread takes at a time.
@@ -47,7 +47,7 @@ pub struct AssumedObject {
     /// Its identity there, with the namespace filled in.
     pub key: ResourceKey,
     /// The object as it is rendered.
-    pub rendered: Arc<Value>,
+    pub rendered: Content,
     /// Makes the object as it is applied, which differs from the rendered one in namespace, tracking and the note of what was applied.
     pub applied: Make,
     /// Instance name of the Application that applies it.
@@ -57,7 +57,7 @@ pub struct AssumedObject {
 impl AssumedObject {
     /// An object that is applied just as it is rendered.
     pub fn as_is(key: ResourceKey, cluster: Arc<str>, object: Arc<Value>, instance: Option<Arc<str>>) -> Self {
-        let rendered = Arc::clone(&object);
+        let rendered = Arc::clone(&object).into();
         Self { cluster, key, rendered, applied: Arc::new(move || Value::clone(&object)), instance }
     }
 }
@@ -100,7 +100,7 @@ impl LiveState {
 fn live_objects(objects: impl IntoIterator<Item = AssumedObject>) -> Vec<LiveObject> {
     let mut interner = Interner::default();
     let live = objects.into_iter().map(|assumed| {
-        let peek = Peek::value(&assumed.rendered);
+        let peek = Peek::value(assumed.rendered.heading());
         LiveObject {
             version: interner.get(split_api_version(&peek.api_version).1),
             uid: None,
@@ -251,7 +251,9 @@ fn keep_last_of_each(objects: &mut Vec<LiveObject>, incomplete: &mut Vec<String>
     objects.reverse();
     objects.dedup_by(|earlier, last| {
         let same = earlier.cluster == last.cluster && earlier.key == last.key;
-        if same && earlier.object() != last.object() {
+        // Two Applications that render one object mark it each with their own name.
+        let rendered_twice = earlier.uid.is_none() && last.uid.is_none() && earlier.tracking != last.tracking;
+        if same && !rendered_twice && earlier.object() != last.object() {
             incomplete.push(format!("{} is there twice with different content; the last one counts", last.key));
         }
         same

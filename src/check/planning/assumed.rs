@@ -56,12 +56,12 @@ pub(in crate::check) fn assumed_objects(
     let tracking = Arc::new(settings.tracking.clone());
     let instance: Arc<str> = application.id.instance(&settings.namespace).into();
     let placements = application::placements(application, &rendered.manifests, world, &server);
-    let applied = placements.into_iter().filter(|(manifest, _)| !hook::is_hook(&manifest.object) && !hook::is_skipped(&manifest.object));
+    let applied = placements.into_iter().filter(|(manifest, _)| !hook::is_hook(manifest.object.heading()) && !hook::is_skipped(manifest.object.heading()));
     applied
         .map(|(manifest, placement)| {
             let tracked = !placement.key.is("apiextensions.k8s.io", "CustomResourceDefinition");
             let (tracking, named, key) = (Arc::clone(&tracking), Arc::clone(&instance), placement.key.clone());
-            let (rendered, source) = (Arc::clone(&manifest.object), Arc::clone(&manifest.object));
+            let (rendered, source) = (manifest.object.clone(), manifest.object.clone());
             let applied = move || {
                 let object = placement.apply(&source, &tracking, &named);
                 if touched { as_applied(object) } else { object }

@@ -38,6 +38,8 @@ pub(super) fn compare(
         base_plan.into_iter().flat_map(|plan| &plan.changes).map(|change| ((&change.key, change.cluster.as_ref()), change)).collect();
     let starts = runs_by_itself(plan) && !base_plan.is_some_and(runs_by_itself);
     let moves = base_plan.is_some_and(|base| base.server != plan.server);
+    // What Git said before is not known where base could not be rendered.
+    let base_fails = candidate.and_then(|candidate| candidate.base.as_ref()).is_some_and(|base| base.rendered().is_none());
     for change in &mut plan.changes {
         change.base = base_targets.get(&change.key).cloned();
         let before = before.get(&(&change.key, change.cluster.as_ref()));
@@ -57,7 +59,7 @@ pub(super) fn compare(
         // What the Application's settings kept so far was due at no time.
         let was_kept = before.is_some_and(|before| before.action == Action::Retain || before.reason == Reason::PruneOff);
         // On another cluster nothing was due before.
-        change.earlier = !moves && !was_kept && has_effect(change.action) && is_earlier(change);
+        change.earlier = !moves && !base_fails && !was_kept && has_effect(change.action) && is_earlier(change);
     }
     if let Some(base_plan) = base_plan {
         if [&*plan, base_plan].iter().all(|plan| plan.sync.mode == SyncMode::Deleted) {
@@ -215,7 +217,7 @@ fn no_longer_seen(plan: &SyncPlan, base_plan: &SyncPlan, head: &World<'_>) -> Ve
 }
 
 /// What base rendered, under the keys that it had in the cluster.
-fn base_targets(candidate: &Candidate<'_>, world: &World<'_>) -> HashMap<ResourceKey, Arc<Manifest>> {
+pub(super) fn base_targets(candidate: &Candidate<'_>, world: &World<'_>) -> HashMap<ResourceKey, Arc<Manifest>> {
     let Some(base) = candidate.base.as_ref().filter(|base| base.rendered().is_some()) else { return HashMap::new() };
     let server = world.server(&base.application.spec.destination).unwrap_or_default();
     let targets = application::normalised(&base.application, base.manifests(), world, &server);

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::super::applications::Discovered;
 use super::super::sources::{Render, Sources};
 use super::candidate::{Candidate, previous_server};
+use super::comparison::base_targets;
 use super::revision;
 use crate::argocd::{AppId, Application};
 use crate::finding::Unjudged;
@@ -94,7 +95,13 @@ pub(super) fn too_early(candidate: &Candidate<'_>, plan: &SyncPlan, sources: &So
     }
     let same = |one: &Change, other: &Change| one.key == other.key && one.cluster == other.cluster;
     let is_deleted = |early: &Change| plan.changes.iter().any(|change| change.action.deletes() && same(change, early));
-    early.changes.into_iter().filter(|change| change.action.deletes() && change.base.is_some() && !is_deleted(change)).collect()
+    let before = base_targets(candidate, world);
+    let mut found = Vec::new();
+    for change in early.changes.into_iter().filter(|change| change.action.deletes() && !is_deleted(change)) {
+        let Some(base) = before.get(&change.key).cloned() else { continue };
+        found.push(Change { base: Some(base), introduced: true, ..change });
+    }
+    found
 }
 
 /// What one plan does and the other does not, each in words.

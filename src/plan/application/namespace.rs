@@ -54,7 +54,7 @@ impl Planner<'_> {
         }
         let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata});
         let key = ResourceKey::new("", "Namespace", "", name);
-        Some(Arc::new(Manifest { key, object: Arc::new(object), origin: self.input.origin.clone()? }))
+        Some(Arc::new(Manifest { key, object: object.into(), origin: self.input.origin.clone()? }))
     }
 
     /// A live namespace that is tracked and has managed metadata counts as being in Git, so that it is not pruned.

@@ -60,7 +60,10 @@ impl Planner<'_> {
         }
         (row.action, row.reason) = match outcome {
             Outcome::Fail(failure) => (Action::Fail, failing(&failure)),
-            Outcome::Recreate if diff.modified || apply.strategy == ApplyStrategy::Replace => (Action::Recreate, Reason::ForceOption),
+            Outcome::Recreate if diff.modified || apply.strategy == ApplyStrategy::Replace => {
+                let is_reconciled = pair.key.group.as_ref() == "rbac.authorization.k8s.io" && apply.strategy == ApplyStrategy::ClientSide;
+                (Action::Recreate, if is_reconciled { Reason::RoleRef } else { Reason::ForceOption })
+            }
             Outcome::Replace if is_updated_in_place(&pair.key) && diff.modified => self.updated(live, row.diff.len()),
             Outcome::Replace if is_updated_in_place(&pair.key) => (Action::Update, Reason::Reapplied { option: "Replace=true" }),
             Outcome::Replace if diff.modified => (Action::Replace, Reason::ReplaceOption),

@@ -32,7 +32,7 @@ fn planned(application: Value, targets: &[Value], live: &[Value], revision: Revi
     let world = World::new(&live, Default::default(), &[]);
     let origin = Origin { path: "a".into(), side: Side::Head, document: 0..0, line: 1, within: String::new(), rendered: None };
     let manifest = |object: &Value| {
-        Arc::new(Manifest { key: ResourceKey::of(object).unwrap(), object: Arc::new(object.clone()), origin: origin.clone() })
+        Arc::new(Manifest { key: ResourceKey::of(object).unwrap(), object: object.clone().into(), origin: origin.clone() })
     };
     let rendered: Vec<Arc<Manifest>> = targets.iter().map(manifest).collect();
     let input = Input {

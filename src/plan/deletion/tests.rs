@@ -18,7 +18,7 @@ fn map(name: &str, annotations: &[(&str, &str)]) -> Value {
 
 fn manifest(object: Value) -> Arc<Manifest> {
     let origin = Origin { path: "a.yaml".into(), side: Side::Head, document: 0..0, line: 1, within: String::new(), rendered: None };
-    Arc::new(Manifest { key: ResourceKey::of(&object).unwrap(), object: Arc::new(object), origin })
+    Arc::new(Manifest { key: ResourceKey::of(&object).unwrap(), object: object.into(), origin })
 }
 
 fn hook(name: &str, kind: &str) -> Arc<Manifest> {

@@ -128,7 +128,7 @@ impl StoredManifest {
     fn manifest(self, side: Side) -> Manifest {
         Manifest {
             key: ResourceKey::new(&self.group, &self.kind, &self.namespace, &self.name),
-            object: Arc::new(self.object),
+            object: self.object.into(),
             origin: self.origin.origin(side),
         }
     }

@@ -27,7 +27,7 @@ fn origin(side: Side) -> Origin {
 fn rendered(object: Value) -> Rendered {
     let key = ResourceKey::of(&object).unwrap();
     Rendered {
-        manifests: vec![Arc::new(Manifest { key, object: Arc::new(object), origin: origin(Side::Base) })],
+        manifests: vec![Arc::new(Manifest { key, object: object.into(), origin: origin(Side::Base) })],
         duplicate_keys: vec![Duplicate { origin: origin(Side::Base), pointer: "/data/a".into() }],
         warnings: vec!["a warning".into()],
         assumptions: vec!["an assumption".into()],

@@ -68,7 +68,7 @@ fn kustomization_in(Files { tree, parser }: Files<'_>, folder: &str) -> Option<K
     let parsed = parser.parse(tree, &entry, Format::Stream).ok()?;
     // Like kustomize, which reads the first document alone.
     let first = parsed.objects.first().filter(|first| first.document == 0 && first.object.is_object())?;
-    Some(Kustomization { file: named.into(), folder: folder.to_owned(), value: Arc::clone(&first.object) })
+    Some(Kustomization { file: named.into(), folder: folder.to_owned(), value: Arc::clone(first.object.shared()) })
 }
 
 fn file_at(tree: &Tree, path: &str) -> Option<Entry> {

@@ -140,7 +140,7 @@ pub(super) fn change(order: usize, action: Action, kind: &str, name: &str, reaso
     let side = if action.is_removal() { Side::Base } else { Side::Head };
     let manifest = Arc::new(Manifest {
         key: ResourceKey::new(group, kind, "shop", name),
-        object: Arc::new(Value::Null),
+        object: Value::Null.into(),
         origin: origin(&format!("apps/shop/{name}.yaml"), 2, side),
     });
     let (target, base) = if action.is_removal() { (None, Some(manifest)) } else { (Some(manifest), None) };

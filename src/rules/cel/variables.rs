@@ -209,6 +209,7 @@ fn reason_word(reason: &Reason) -> &'static str {
         Reason::InSync => "in-sync",
         Reason::ReplaceOption => "replace-option",
         Reason::ForceOption => "force-option",
+        Reason::RoleRef => "role-ref",
         Reason::IgnoredButWritten => "ignored-but-written",
         Reason::UnseenButWritten => "unseen-but-written",
         Reason::Hook { .. } => "hook",

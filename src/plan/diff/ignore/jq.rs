@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use jaq_core::load::{Arena, File, Loader};
+use jaq_core::load::{self, Arena, File, Loader};
 use jaq_core::{Compiler, Ctx, Vars, data, unwrap_valr};
 use jaq_json::Val;
 use serde_json::Value;
@@ -52,6 +52,20 @@ impl std::fmt::Debug for PathExpression {
     }
 }
 
+/// What is wrong with an expression, in a few words. It stands within `path(…)`, so that the end of the text is a parenthesis here.
+fn misread(error: &load::Error<&str>) -> String {
+    let expected = |what: &str, found: &str| match found.strip_suffix(')').unwrap_or(found) {
+        "" => format!("{what} is missing at the end"),
+        found => format!("{what} is missing before `{found}`"),
+    };
+    match error {
+        load::Error::Io(errors) => errors.first().map(|(_, said)| said.clone()),
+        load::Error::Lex(errors) => errors.first().map(|(what, found)| expected(what.as_str(), found)),
+        load::Error::Parse(errors) => errors.first().map(|(what, found)| expected(what.as_str(), found)),
+    }
+    .unwrap_or_default()
+}
+
 impl PathExpression {
     pub(super) fn compile(text: &str) -> Result<PathExpression, IgnoreError> {
         if let Some(word) = words(text).find_map(|word| UNBOUNDED.into_iter().find(|refused| is_word(text, word, refused))) {
@@ -62,9 +76,12 @@ impl PathExpression {
         let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
         let funs = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
         let arena = Arena::default();
-        let modules =
-            Loader::new(defs).load(&arena, File { code: code.as_str(), path: () }).map_err(|errors| failed(format!("{errors:?}")))?;
-        let filter = Compiler::default().with_funs(funs).compile(modules).map_err(|errors| failed(format!("{errors:?}")))?;
+        let loaded = Loader::new(defs).load(&arena, File { code: code.as_str(), path: () });
+        let modules = loaded.map_err(|errors| failed(errors.first().map(|(_, error)| misread(error)).unwrap_or_default()))?;
+        let filter = Compiler::default().with_funs(funs).compile(modules).map_err(|errors| {
+            let first = errors.first().and_then(|(_, errors)| errors.first());
+            failed(first.map(|(name, what)| format!("there is no {} `{name}`", what.as_str())).unwrap_or_default())
+        })?;
         Ok(PathExpression { text: text.to_owned(), filter })
     }
 
