@@ -12,7 +12,7 @@ pub mod pointer;
 pub mod reader;
 pub mod span;
 
-pub use content::{Content, heading_of};
+pub use content::{Content, has_plain_metadata, heading_of};
 pub use key::ResourceKey;
 pub use metadata::{NonString, annotation, label, metadata_str, non_string};
 pub use origin::{Manifest, Origin, RenderedFrom, Renderer, Side};

@@ -126,6 +126,8 @@ pub struct Facts<'a> {
     pub max_snapshot_age: i64,
     /// Comments of the change that waive findings.
     pub comments: &'a [WaiverComment],
+    /// Whether only what the change introduces counts in the end.
+    pub only_introduced: bool,
     /// Whether every Application was looked at, so that what matches nothing is not needed.
     pub complete: bool,
 }

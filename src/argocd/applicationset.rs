@@ -10,9 +10,8 @@ use serde_json::Value;
 
 use super::application::AppId;
 use super::go::null_default;
-use super::names::GROUP;
 use super::selector::LabelSelector;
-use crate::manifest::{key, metadata_str};
+use crate::manifest::metadata_str;
 
 /// An ApplicationSet object whose spec has the right shape.
 #[derive(Clone, Debug)]
@@ -373,11 +372,6 @@ pub enum ApplicationSetError {
 }
 
 impl ApplicationSet {
-    /// Whether the object is an ApplicationSet.
-    pub fn is_set(object: &Value) -> bool {
-        object.get("kind").and_then(Value::as_str) == Some("ApplicationSet") && key::group_of(object) == GROUP
-    }
-
     /// Reads a set; without a namespace of its own it is in `default_namespace`.
     ///
     /// # Errors

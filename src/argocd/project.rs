@@ -7,13 +7,12 @@ use serde_json::Value;
 
 use super::application::Destination;
 use super::go::path;
-use super::names::GROUP;
 use super::pattern::Pattern;
 use super::selector::LabelSelector;
 use super::settings::Settings;
 use super::version::Version;
 use super::window::SyncWindow;
-use crate::manifest::{key, metadata_str};
+use crate::manifest::metadata_str;
 
 /// The parts of an AppProject that permit or deny.
 ///
@@ -104,11 +103,6 @@ impl Kind {
 }
 
 impl Project {
-    /// Whether the object is an AppProject.
-    pub fn is_project(object: &Value) -> bool {
-        object.get("kind").and_then(Value::as_str) == Some("AppProject") && key::group_of(object) == GROUP
-    }
-
     /// Reads an AppProject; `None` where its spec has another shape.
     pub fn read(object: &Value) -> Option<Self> {
         let mut project = match object.get("spec") {

@@ -2,6 +2,8 @@
 //!
 //! Source: Argo CD `manifests/crds/application-crd.yaml`.
 
+use std::fmt;
+
 use serde_json::Value;
 
 use super::schema::unknown_fields;
@@ -97,19 +99,19 @@ pub fn wrong_type(object: &Value) -> Option<WrongType> {
 
 /// The way to the first value that has not the type that it must have, last step first, and that type.
 fn wrong(value: &Value, shape: &Shape) -> Option<(Vec<String>, &'static str)> {
-    let below = |step: String, found: Option<(Vec<String>, &'static str)>| {
+    let below = |step: &dyn fmt::Display, found: Option<(Vec<String>, &'static str)>| {
         found.map(|(mut path, wanted)| {
-            path.push(step);
+            path.push(format!("/{step}"));
             (path, wanted)
         })
     };
     let wanted = match (shape, value) {
         (Any, _) | (_, Value::Null) | (Text, Value::String(_)) | (Flag, Value::Bool(_)) => return None,
         (Map(shapes), Value::Object(fields)) => {
-            return shapes.iter().find_map(|(name, shape)| below(format!("/{name}"), wrong(fields.get(*name)?, shape)));
+            return shapes.iter().find_map(|(name, shape)| below(name, wrong(fields.get(*name)?, shape)));
         }
         (List(shape), Value::Array(items)) => {
-            return items.iter().enumerate().find_map(|(index, item)| below(format!("/{index}"), wrong(item, shape)));
+            return items.iter().enumerate().find_map(|(index, item)| below(&index, wrong(item, shape)));
         }
         (Map(_), _) => "a map",
         (List(_), _) => "a list",

@@ -14,7 +14,7 @@ use super::readings::Readings;
 use super::sets::{self, SetGround, SetSide};
 use super::sources::{Render, Sources};
 use crate::argocd::names::{GROUP, IN_CLUSTER_SERVER};
-use crate::argocd::{AppId, Application, ApplicationSet, Settings};
+use crate::argocd::{AppId, Application, Settings};
 use crate::finding::Unjudged;
 use crate::inventory::scan::{self, Candidate, CandidateKind};
 use crate::inventory::{Contested, Definition, Delivery, Entry, Inventory};
@@ -292,15 +292,15 @@ impl Finder<'_> {
     /// The Applications among a parent's manifests are its children.
     fn adopt_children(&mut self, parent: &Application, manifests: &[Arc<Manifest>]) {
         for manifest in manifests {
-            let heading = manifest.object.heading();
-            if crate::argocd::Project::is_project(heading) {
+            let is = |kind: &str| manifest.key.is(GROUP, kind);
+            if is("AppProject") {
                 self.projects.push((Some(parent.id.clone()), Arc::clone(manifest)));
             }
-            if ApplicationSet::is_set(heading) {
+            if is("ApplicationSet") {
                 self.define_set(manifest, Some(parent));
                 continue;
             }
-            if !Application::is_application(heading) {
+            if !is("Application") {
                 continue;
             }
             let namespace = match metadata_str(&manifest.object, "namespace") {

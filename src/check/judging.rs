@@ -35,6 +35,7 @@ pub(super) fn judge(
         now: options.now.as_second(),
         max_snapshot_age: options.max_snapshot_age.or(max_age).unwrap_or(A_DAY),
         comments,
+        only_introduced: !options.all,
         complete: options.all && options.applications.is_empty(),
     };
     let mut judged = rules::judge(&facts, rules)?;

@@ -86,7 +86,8 @@ pub(super) fn plan(
         .filter_map(|manifest| Project::read(&manifest.object))
         .map(|project| (project.name.clone(), project))
         .collect();
-    let as_values = |manifests: &'_ [Arc<Manifest>]| manifests.iter().map(|manifest| Arc::clone(manifest.object.shared())).collect::<Vec<_>>();
+    let as_values =
+        |manifests: &'_ [Arc<Manifest>]| manifests.iter().map(|manifest| Arc::clone(manifest.object.shared())).collect::<Vec<_>>();
     let (head_values, base_values) = (as_values(&head_definitions), as_values(&base_definitions));
     let head = World::new(live, projects, &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
     let base = World::new(live, BTreeMap::new(), &base_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
@@ -286,7 +287,7 @@ fn renders_its_project(candidate: &Candidate<'_>, live: &LiveState) -> bool {
         if manifest.key.namespace.is_empty() { spec.destination.namespace.clone() } else { manifest.key.namespace.to_string() }
     };
     head.manifests().iter().any(|manifest| {
-        Project::is_project(manifest.object.heading()) && *manifest.key.name == *spec.project && namespace(manifest) == live.settings().namespace
+        manifest.key.is(GROUP, "AppProject") && *manifest.key.name == *spec.project && namespace(manifest) == live.settings().namespace
     })
 }
 

@@ -442,7 +442,8 @@ impl Finder<'_> {
         if let Some((_, object)) = owned {
             let in_line = before.and_then(|before| {
                 let set = self.other_sets.get(set)?.definition.as_ref()?;
-                effective::is_in_line(&before.manifest.object, object.object(), &set.set).then(|| Arc::clone(before.manifest.object.shared()))
+                effective::is_in_line(&before.manifest.object, object.object(), &set.set)
+                    .then(|| Arc::clone(before.manifest.object.shared()))
             });
             let object = in_line.unwrap_or_else(|| Arc::new(effective::as_defined(object.object())));
             self.define_generated(object, by(None), origin);

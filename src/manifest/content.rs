@@ -27,15 +27,16 @@ struct Text {
     heading: Range<usize>,
     /// Where the whole object is.
     whole: Range<usize>,
+    is_plain: bool,
     heading_value: OnceLock<Value>,
     value: OnceLock<Arc<Value>>,
 }
 
 impl Content {
     /// What is to be read from two texts: the heading ([`heading_of`]) and the whole object. Both must be JSON; of anything else the
-    /// content is null.
-    pub fn of_text(arena: Arc<Vec<u8>>, heading: Range<usize>, whole: Range<usize>) -> Self {
-        let text = Text { arena, heading, whole, heading_value: OnceLock::new(), value: OnceLock::new() };
+    /// content is null. Whether its metadata is plain has to be known.
+    pub fn of_text(arena: Arc<Vec<u8>>, heading: Range<usize>, whole: Range<usize>, is_plain: bool) -> Self {
+        let text = Text { arena, heading, whole, is_plain, heading_value: OnceLock::new(), value: OnceLock::new() };
         Self(State::Text(Arc::new(text)))
     }
 
@@ -55,6 +56,22 @@ impl Content {
                 Some(value) => value,
                 None => text.heading_value.get_or_init(|| text.read(&text.heading)),
             },
+        }
+    }
+
+    /// The text of the heading, where nothing was read yet.
+    pub fn unread_heading(&self) -> Option<&[u8]> {
+        match &self.0 {
+            State::Text(text) if text.value.get().is_none() => text.arena.get(text.heading.clone()),
+            _ => None,
+        }
+    }
+
+    /// Whether its `metadata` is [plain](has_plain_metadata).
+    pub fn is_plain(&self) -> bool {
+        match &self.0 {
+            State::Read(value) => has_plain_metadata(value),
+            State::Text(text) => text.is_plain,
         }
     }
 
@@ -80,6 +97,19 @@ impl Text {
 pub fn heading_of(object: &Value) -> Value {
     let fields = ["apiVersion", "kind", "metadata"].into_iter();
     fields.filter_map(|field| Some((field.to_owned(), object.get(field)?.clone()))).collect()
+}
+
+/// Whether an object's `metadata` is a name, and perhaps a namespace and labels, all of them texts: such an object is no hook, has no options and
+/// no owners.
+pub fn has_plain_metadata(object: &Value) -> bool {
+    let Some(Value::Object(metadata)) = object.get("metadata") else { return false };
+    let is_named = metadata.get("name").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
+    is_named
+        && metadata.iter().all(|(field, value)| match (field.as_str(), value) {
+            ("name" | "namespace", Value::String(_)) => true,
+            ("labels", Value::Object(labels)) => labels.values().all(Value::is_string),
+            _ => false,
+        })
 }
 
 impl Deref for Content {
@@ -133,7 +163,7 @@ mod tests {
     fn unread(object: &Value) -> Content {
         let (heading, whole) = (heading_of(object).to_string(), object.to_string());
         let (first, all) = (heading.len(), heading.len() + whole.len());
-        Content::of_text(Arc::new((heading + &whole).into_bytes()), 0..first, first..all)
+        Content::of_text(Arc::new((heading + &whole).into_bytes()), 0..first, first..all, has_plain_metadata(object))
     }
 
     #[test]
@@ -144,6 +174,23 @@ mod tests {
         assert_eq!(*content, object());
         assert_eq!(content.heading(), &object(), "what was read serves as heading as well");
         assert_ne!(content, json!({"kind": "ConfigMap"}).into());
+    }
+
+    #[test]
+    fn only_a_name_a_namespace_and_labels_are_plain() {
+        assert!(unread(&object()).is_plain() && Content::from(object()).is_plain());
+        for metadata in [
+            json!({}),
+            json!({"name": ""}),
+            json!({"generateName": "a-"}),
+            json!({"name": "a", "annotations": {}}),
+            json!({"name": "a", "labels": {"b": 1}}),
+            json!({"name": "a", "ownerReferences": []}),
+            json!("a"),
+        ] {
+            assert!(!has_plain_metadata(&json!({"kind": "ConfigMap", "metadata": metadata})), "{metadata}");
+        }
+        assert!(!has_plain_metadata(&json!({"kind": "ConfigMap"})));
     }
 
     #[test]

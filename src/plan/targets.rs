@@ -116,7 +116,7 @@ fn place<'m>(rendered: &'m [Arc<Manifest>], frame: &Frame<'_>) -> Vec<Placed<'m>
 }
 
 fn is_named(manifest: &Manifest) -> bool {
-    !metadata_str(manifest.object.heading(), "name").unwrap_or_default().is_empty()
+    manifest.object.is_plain() || !metadata_str(manifest.object.heading(), "name").unwrap_or_default().is_empty()
 }
 
 /// What becomes of one rendered object at its destination.

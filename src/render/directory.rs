@@ -295,7 +295,7 @@ fn add(parsed: &ParsedFile, path: &Arc<str>, side: Side, format: Format, rendere
             return Ok(());
         };
         decoded += 1;
-        if let Some(error) = non_string_metadata(object.object.heading(), key, &origin) {
+        if let Some(error) = non_string_metadata(&object.object, key, &origin) {
             return Err(error);
         }
         rendered.manifests.push(Arc::new(Manifest { key: key.clone(), object: object.object.clone(), origin }));
@@ -350,7 +350,7 @@ fn add_evaluated(json: &str, path: &Arc<str>, side: Side, rendered: &mut Rendere
             };
             let rendered_from = Some(Arc::clone(&made_by));
             let origin = Origin { path: Arc::clone(path), side, document: 0..0, line: 1, within: object.within, rendered: rendered_from };
-            if let Some(error) = non_string_metadata(object.object.heading(), &key, &origin) {
+            if let Some(error) = non_string_metadata(&object.object, &key, &origin) {
                 return Err(error);
             }
             rendered.manifests.push(Arc::new(Manifest { key, object: object.object, origin }));

@@ -4,10 +4,8 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::request::RenderError;
-use crate::manifest::{Manifest, NonString, Origin, ResourceKey, non_string};
+use crate::manifest::{Content, Manifest, NonString, Origin, ResourceKey, non_string};
 use crate::repo::ParsedFile;
 use crate::repo::parsed::{DocumentPlace, ParsedObject};
 
@@ -32,7 +30,7 @@ pub fn manifests(
                 format!("{program} renders a document without kind (line {} of its output), so Argo CD generates no manifests", place.line);
             return Err(RenderError::new("render-failed", message, help).at(&origin.path, origin.side, origin.line, 1));
         };
-        if let Some(error) = non_string_metadata(object.object.heading(), key, &origin) {
+        if let Some(error) = non_string_metadata(&object.object, key, &origin) {
             return Err(error);
         }
         manifests.push(Arc::new(Manifest { key: key.clone(), object: object.object.clone(), origin }));
@@ -45,8 +43,11 @@ pub fn manifests(
 }
 
 /// The error about a label or annotation that is not a string, if the object has one: Argo CD generates no manifests because of it.
-pub(super) fn non_string_metadata(object: &Value, key: &ResourceKey, origin: &Origin) -> Option<RenderError> {
-    let wrong = non_string(object)?;
+pub(super) fn non_string_metadata(object: &Content, key: &ResourceKey, origin: &Origin) -> Option<RenderError> {
+    if object.is_plain() {
+        return None;
+    }
+    let wrong = non_string(object.heading())?;
     let NonString { field, name, found } = wrong;
     let (place, help) = match name {
         Some(name) => (format!("metadata.{field}[\"{name}\"]"), format!("Put the value of {name} in quotes.")),

@@ -8,13 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use memchr::memmem;
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::kept::{Fresh, Kept};
 use super::{ContentId, Entry, RepoError, Tree, stored};
-use crate::manifest::{Content, ResourceKey};
 use crate::manifest::reader::{self, Limits, ReadError, ReadErrorKind};
+use crate::manifest::{Content, ResourceKey};
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,7 +38,7 @@ pub struct ParsedObject {
 }
 
 /// A document's place in the file.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentPlace {
     /// Bytes of the decoded text.
     pub range: Range<usize>,

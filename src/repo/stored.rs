@@ -6,35 +6,24 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::memmem;
-use serde::{Deserialize, Serialize};
 
 use super::ParsedFile;
 use super::parsed::{DocumentPlace, ParsedObject};
-use crate::manifest::{Content, ResourceKey, heading_of};
+use crate::manifest::{Content, ResourceKey, has_plain_metadata, heading_of};
 
 /// Bytes of the table's length, which stands first.
 const LENGTH: usize = 4;
 
-/// What stands in a file.
-#[derive(Deserialize, Serialize)]
-struct Table {
-    bytes: u64,
-    documents: Vec<DocumentPlace>,
-    objects: Vec<Object>,
-    skipped: bool,
-    looks_like_manifest: bool,
-    second_json_value: bool,
-}
+/// What stands in a file: its size, its documents and objects, whether it is skipped, looks like a manifest, and has a second JSON value.
+/// Names would take longer to read than the rest.
+type Table = (u64, Vec<Document>, Vec<Object>, [bool; 3]);
 
-/// An object, whose heading and whole text lie one behind the other.
-#[derive(Deserialize, Serialize)]
-struct Object {
-    key: Option<[String; 4]>,
-    document: usize,
-    within: String,
-    heading: usize,
-    whole: usize,
-}
+/// Start, end, first line, and keys that appear twice.
+type Document = (usize, usize, u32, Vec<String>);
+
+/// The key; the document and the place in it; the lengths of heading and whole text, which lie one behind the other; whether the metadata is
+/// plain.
+type Object = (Option<[String; 4]>, usize, String, [usize; 2], bool);
 
 /// A parsed file as it is kept; `None` where it may hold a Secret, or would not come back as it is.
 pub(super) fn encode(parsed: &ParsedFile) -> Option<Vec<u8>> {
@@ -48,22 +37,13 @@ pub(super) fn encode(parsed: &ParsedFile) -> Option<Vec<u8>> {
         serde_json::to_writer(&mut texts, &heading_of(&object.object)).ok()?;
         let heading = texts.len() - before;
         serde_json::to_writer(&mut texts, &*object.object).ok()?;
-        objects.push(Object {
-            key: object.key.as_ref().map(|key| [&key.group, &key.kind, &key.namespace, &key.name].map(|part| part.to_string())),
-            document: object.document,
-            within: object.within.clone(),
-            heading,
-            whole: texts.len() - before - heading,
-        });
+        let key = object.key.as_ref().map(|key| [&key.group, &key.kind, &key.namespace, &key.name].map(|part| part.to_string()));
+        let lengths = [heading, texts.len() - before - heading];
+        objects.push((key, object.document, object.within.clone(), lengths, has_plain_metadata(&object.object)));
     }
-    let table = Table {
-        bytes: parsed.bytes,
-        documents: parsed.documents.clone(),
-        objects,
-        skipped: parsed.skipped,
-        looks_like_manifest: parsed.looks_like_manifest,
-        second_json_value: parsed.second_json_value,
-    };
+    let place = |place: &DocumentPlace| (place.range.start, place.range.end, place.line, place.duplicate_keys.clone());
+    let flags = [parsed.skipped, parsed.looks_like_manifest, parsed.second_json_value];
+    let table: Table = (parsed.bytes, parsed.documents.iter().map(place).collect(), objects, flags);
     let table = serde_json::to_vec(&table).ok()?;
     let mut encoded = u32::try_from(table.len()).ok()?.to_le_bytes().to_vec();
     encoded.extend(table);
@@ -85,26 +65,25 @@ pub(super) fn decode(arena: &Arc<Vec<u8>>, place: Range<usize>) -> Option<Parsed
     let encoded = arena.get(place.clone())?;
     let (length, rest) = encoded.split_at_checked(LENGTH)?;
     let length = usize::try_from(u32::from_le_bytes(length.try_into().ok()?)).ok()?;
-    let table: Table = serde_json::from_slice(rest.get(..length)?).ok()?;
+    let (bytes, documents, stored, flags): Table = serde_json::from_slice(rest.get(..length)?).ok()?;
     let mut at = place.start + LENGTH + length;
-    let mut objects = Vec::with_capacity(table.objects.len());
-    for object in table.objects {
-        let middle = at.checked_add(object.heading)?;
-        let end = middle.checked_add(object.whole).filter(|end| *end <= place.end)?;
-        let key = object.key.map(|[group, kind, namespace, name]| ResourceKey::new(&group, &kind, &namespace, &name));
-        let content = Content::of_text(Arc::clone(arena), at..middle, middle..end);
-        objects.push(ParsedObject { key, object: content, document: object.document, within: object.within });
+    let mut objects = Vec::with_capacity(stored.len());
+    for (key, document, within, [heading, whole], is_plain) in stored {
+        let middle = at.checked_add(heading)?;
+        let end = middle.checked_add(whole).filter(|end| *end <= place.end)?;
+        let key = key.map(|[group, kind, namespace, name]| ResourceKey::new(&group, &kind, &namespace, &name));
+        objects.push(ParsedObject {
+            key,
+            object: Content::of_text(Arc::clone(arena), at..middle, middle..end, is_plain),
+            document,
+            within,
+        });
         at = end;
     }
-    Some(ParsedFile {
-        bytes: table.bytes,
-        documents: table.documents,
-        objects,
-        error: None,
-        skipped: table.skipped,
-        looks_like_manifest: table.looks_like_manifest,
-        second_json_value: table.second_json_value,
-    })
+    let place = |(start, end, line, duplicate_keys): Document| DocumentPlace { range: start..end, line, duplicate_keys };
+    let [skipped, looks_like_manifest, second_json_value] = flags;
+    let documents = documents.into_iter().map(place).collect();
+    Some(ParsedFile { bytes, documents, objects, error: None, skipped, looks_like_manifest, second_json_value })
 }
 
 /// Whether the word `Secret` stands in it, by itself: as a kind, or in a manifest within a text; or kustomize is to make Secrets out of it.

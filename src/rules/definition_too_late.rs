@@ -70,7 +70,8 @@ mod tests {
     }
 
     fn run(early: Vec<Value>) -> Vec<Finding> {
-        let too_early = early.into_iter().map(|object| removed(object, Action::Prune, Reason::RemovedFromGit { automated: true })).collect();
+        let too_early =
+            early.into_iter().map(|object| removed(object, Action::Prune, Reason::RemovedFromGit { automated: true })).collect();
         let plan = SyncPlan { too_early, ..plan("orders", Vec::new()) };
         let inventory = inventory([(None, Some(application_object("orders")), None, Some("root"))]);
         Run { plans: vec![plan], inventory, ..Run::default() }.judge(&["definition-too-late"])

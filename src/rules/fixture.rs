@@ -57,6 +57,7 @@ impl Run {
             now: self.now,
             max_snapshot_age: 86_400,
             comments: &self.comments,
+            only_introduced: false,
             complete: true,
         }
     }

@@ -7,27 +7,32 @@ use serde_json::Value;
 use super::draft::{Draft, Findings};
 use super::facts::{View, application_key, set_key};
 use crate::argocd::schema::{UnknownField, unknown_fields};
-use crate::manifest::{Manifest, ResourceKey};
+use crate::manifest::{Content, Manifest, ResourceKey};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     let mut seen: BTreeSet<ResourceKey> = BTreeSet::new();
+    let mut tell = |key: &ResourceKey, manifest: &Manifest, before: Option<&Content>| {
+        if !(view.facts.only_introduced && before.is_some_and(|before| *before == manifest.object)) {
+            tell(key, manifest, before.map(|before| &**before), findings);
+        }
+    };
     for (id, entry) in &view.facts.inventory.entries {
         let Some(head) = entry.head.as_ref().filter(|head| head.generated.is_none()) else { continue };
         let key = application_key(id);
-        tell(&key, &head.manifest, entry.base.as_ref().map(|base| &*base.manifest.object), findings);
+        tell(&key, &head.manifest, entry.base.as_ref().map(|base| &base.manifest.object));
         seen.insert(key);
     }
     for (id, set) in &view.facts.inventory.sets {
         let Some(manifest) = set.head.as_ref().and_then(|head| head.manifest.as_ref()) else { continue };
-        let before = set.base.as_ref().and_then(|base| base.manifest.as_ref()).map(|manifest| &*manifest.object);
+        let before = set.base.as_ref().and_then(|base| base.manifest.as_ref()).map(|manifest| &manifest.object);
         let key = set_key(id);
-        tell(&key, manifest, before, findings);
+        tell(&key, manifest, before);
         seen.insert(key);
     }
     for (_, change) in view.changes() {
         let Some(target) = change.target.as_ref().filter(|_| change.key.is(crate::argocd::names::GROUP, "AppProject")) else { continue };
         if seen.insert(change.key.clone()) {
-            tell(&change.key, target, change.base.as_ref().map(|base| &*base.object), findings);
+            tell(&change.key, target, change.base.as_ref().map(|base| &base.object));
         }
     }
 }

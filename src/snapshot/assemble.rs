@@ -15,8 +15,8 @@ use super::peek::Peek;
 use super::settings::Stated;
 use crate::argocd::Settings;
 use crate::argocd::names::IN_CLUSTER_SERVER;
-use crate::manifest::{Content, ResourceKey};
 use crate::manifest::key::split_api_version;
+use crate::manifest::{Content, ResourceKey};
 
 /// How many objects one thread takes at a time.
 const CHUNK: usize = 2048;
@@ -100,7 +100,8 @@ impl LiveState {
 fn live_objects(objects: impl IntoIterator<Item = AssumedObject>) -> Vec<LiveObject> {
     let mut interner = Interner::default();
     let live = objects.into_iter().map(|assumed| {
-        let peek = Peek::value(assumed.rendered.heading());
+        let unread = assumed.rendered.unread_heading().and_then(|text| Peek::text(text).ok());
+        let peek = unread.unwrap_or_else(|| Peek::value(assumed.rendered.heading()));
         LiveObject {
             version: interner.get(split_api_version(&peek.api_version).1),
             uid: None,

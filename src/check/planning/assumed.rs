@@ -12,7 +12,7 @@ use super::super::applications::Discovered;
 use super::super::sources::{Render, Sources};
 use crate::argocd::names::LAST_APPLIED;
 use crate::argocd::{Application, hook};
-use crate::manifest::Side;
+use crate::manifest::{Content, Side};
 use crate::plan::{World, application};
 use crate::snapshot::{AssumedObject, LiveState};
 
@@ -56,7 +56,11 @@ pub(in crate::check) fn assumed_objects(
     let tracking = Arc::new(settings.tracking.clone());
     let instance: Arc<str> = application.id.instance(&settings.namespace).into();
     let placements = application::placements(application, &rendered.manifests, world, &server);
-    let applied = placements.into_iter().filter(|(manifest, _)| !hook::is_hook(manifest.object.heading()) && !hook::is_skipped(manifest.object.heading()));
+    let is_applied = |object: &Content| {
+        let no_hook = |heading: &Value| !hook::is_hook(heading) && !hook::is_skipped(heading);
+        object.is_plain() || no_hook(object.heading())
+    };
+    let applied = placements.into_iter().filter(|(manifest, _)| is_applied(&manifest.object));
     applied
         .map(|(manifest, placement)| {
             let tracked = !placement.key.is("apiextensions.k8s.io", "CustomResourceDefinition");

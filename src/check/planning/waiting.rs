@@ -76,7 +76,8 @@ pub(super) fn too_early(candidate: &Candidate<'_>, plan: &SyncPlan, sources: &So
         None => None,
     };
     let spec = |application: &Application| application.object.get("spec").cloned();
-    let Some(so_far) = so_far.filter(|so_far| is_applied_by_argocd && entry.delivery() == Some(&Delivery::Merge) && spec(so_far) != spec(&plan.application))
+    let Some(so_far) = so_far
+        .filter(|so_far| is_applied_by_argocd && entry.delivery() == Some(&Delivery::Merge) && spec(so_far) != spec(&plan.application))
     else {
         return Vec::new();
     };
