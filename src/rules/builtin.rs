@@ -41,6 +41,7 @@ rules! {
         duplicate_key: "duplicate-key",
         duplicate_resource: "duplicate-resource",
         field_owned_by_other: "field-owned-by-other",
+        finalizer_missing: "finalizer-missing",
         generate_paths_miss_change: "generate-paths-miss-change",
         hook_deletes_data: "hook-deletes-data",
         hook_leftover: "hook-leftover",

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::facts::{View, misspelled};
 use super::field_owned_by_other;
 use crate::argocd::AppId;
-use crate::argocd::names::SYNC_OPTIONS;
+use crate::argocd::names::{RESOURCES_FINALIZER, SYNC_OPTIONS};
 use crate::finding::{Finding, Fix, Operation, Step};
 use crate::manifest::{Origin, Side, annotation};
 use crate::plan::{Change, SyncPlan};
@@ -30,6 +30,10 @@ fn steps(finding: &Finding, view: &View<'_>) -> Option<Vec<Step>> {
     if &*finding.rule == "non-string-metadata" {
         let place = finding.places.iter().find(|place| place.pointer.starts_with("/metadata/"))?;
         return Some(vec![step(&place.origin, &place.pointer, Operation::Quote)]);
+    }
+    if &*finding.rule == "finalizer-missing" {
+        let place = finding.places.first()?;
+        return Some(vec![step(&place.origin, "/metadata/finalizers", Operation::Add(json!(RESOURCES_FINALIZER)))]);
     }
     let (plan, change) = subject(finding, view)?;
     match &*finding.rule {
