@@ -201,6 +201,7 @@ mod tests {
     fn the_definitions_say_which_rules_have_edits() {
         const EDITED: [&str; 7] = [
             "field-owned-by-other",
+            "finalizer-missing",
             "ignored-field-reset-on-sync",
             "non-string-metadata",
             "protection-misplaced",
