@@ -1,5 +1,5 @@
-//! Every numbered scenario of the description of Argo CD's sync that presync was written by has a case: a folder
-//! `fixtures/scenarios/sync-s9-<number>-…` or a unit test `s9_<number>_…`.
+//! Every numbered scenario of the descriptions of Argo CD that presync was written by has a case: of its sync a folder
+//! `fixtures/scenarios/sync-s9-<number>-…` or a unit test `s9_<number>_…`, of its rendering `render-s10-<number>-…` or `s10_<number>_…`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper of a test that cannot go on fails the test")]
 
@@ -7,8 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// Number of the last scenario.
+/// Number of the last scenario of the sync.
 const LAST: u32 = 82;
+
+/// Number of the last scenario of rendering.
+const LAST_OF_RENDERING: u32 = 68;
 
 /// Scenarios without a case, with the reason.
 const OPEN: [(u32, &str); 10] = [
@@ -26,29 +29,43 @@ const OPEN: [(u32, &str); 10] = [
 
 #[test]
 fn every_numbered_scenario_has_a_case() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut cases: BTreeSet<u32> = BTreeSet::new();
-    for folder in fs::read_dir(root.join("fixtures/scenarios")).unwrap() {
-        cases.extend(number_after(&folder.unwrap().file_name().to_string_lossy(), "sync-s9-"));
-    }
-    collect_tests(&root.join("src"), &mut cases);
-    collect_tests(&root.join("tests"), &mut cases);
+    let cases = cases("sync-s9-", "s9_");
     let open: BTreeMap<u32, &str> = OPEN.into();
     let missing: Vec<u32> = (1..=LAST).filter(|number| !cases.contains(number) && !open.contains_key(number)).collect();
     assert!(missing.is_empty(), "no case for scenarios {missing:?}");
     assert!(cases.iter().all(|number| (1..=LAST).contains(number)), "a case has a number that there is not: {cases:?}");
 }
 
+#[test]
+fn every_numbered_scenario_of_rendering_has_a_case() {
+    let cases = cases("render-s10-", "s10_");
+    let missing: Vec<u32> = (1..=LAST_OF_RENDERING).filter(|number| !cases.contains(number)).collect();
+    assert!(missing.is_empty(), "no case for scenarios {missing:?}");
+    assert!(cases.iter().all(|number| (1..=LAST_OF_RENDERING).contains(number)), "a case has a number that there is not: {cases:?}");
+}
+
+/// The numbers that folders of fixtures and tests with these prefixes have.
+fn cases(folders: &str, tests: &str) -> BTreeSet<u32> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut cases: BTreeSet<u32> = BTreeSet::new();
+    for folder in fs::read_dir(root.join("fixtures/scenarios")).unwrap() {
+        cases.extend(number_after(&folder.unwrap().file_name().to_string_lossy(), folders));
+    }
+    collect_tests(&root.join("src"), tests, &mut cases);
+    collect_tests(&root.join("tests"), tests, &mut cases);
+    cases
+}
+
 /// The numbers in the names of the tests of a folder's files.
-fn collect_tests(folder: &Path, cases: &mut BTreeSet<u32>) {
+fn collect_tests(folder: &Path, prefix: &str, cases: &mut BTreeSet<u32>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            collect_tests(&path, cases);
+            collect_tests(&path, prefix, cases);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).unwrap();
             let tests = text.lines().filter_map(|line| line.trim_start().strip_prefix("fn "));
-            cases.extend(tests.filter_map(|name| number_after(name, "s9_")));
+            cases.extend(tests.filter_map(|name| number_after(name, prefix)));
         }
     }
 }

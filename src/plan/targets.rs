@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn render_scenario_39_cluster_scoped_objects_lose_their_namespace_and_name_the_destination_in_their_id() {
+    fn s10_39_cluster_scoped_objects_lose_their_namespace_and_name_the_destination_in_their_id() {
         let targets = normalised(vec![
             json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r", "namespace": "other"}}),
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}),
@@ -213,6 +213,19 @@ mod tests {
         assert_eq!(annotation(&targets.manifests[0].object, TRACKING_ID), Some("a:rbac.authorization.k8s.io/ClusterRole:ns/r"));
         assert_eq!(&*targets.manifests[1].key.namespace, "ns");
         assert_eq!(annotation(&targets.manifests[1].object, TRACKING_ID), Some("a:/ConfigMap:ns/c"));
+    }
+
+    #[test]
+    fn s10_40_of_copies_the_last_stays_with_one_warning_and_generated_names_are_no_copies() {
+        let role = |rules: u32| json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"}, "rules": rules});
+        let pod = || json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "x-"}});
+        let targets = normalised(vec![role(1), pod(), role(2), role(3), pod()]);
+        let roles: Vec<&Value> =
+            targets.manifests.iter().filter(|one| &*one.key.kind == "ClusterRole").map(|one| &one.object["rules"]).collect();
+        assert_eq!(roles, [&json!(3)]);
+        assert_eq!(targets.manifests.len(), 3, "both Pods stay");
+        let warnings: Vec<(&str, bool)> = targets.conditions.iter().map(|one| (one.kind, one.message.contains("3 times"))).collect();
+        assert_eq!(warnings, [("RepeatedResourceWarning", true)]);
     }
 
     #[test]

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_44_which_push_reaches_a_source() {
+    fn s10_44_which_push_reaches_a_source() {
         assert_eq!(follows("", "master"), Follows::BaseBranch);
         assert_eq!(follows("", "dev"), Follows::OtherBranch("master".to_owned()));
         assert_eq!(follows("HEAD", "master"), Follows::BaseBranch);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_44_a_constraint_follows_the_tags_that_satisfy_it() {
+    fn s10_44_a_constraint_follows_the_tags_that_satisfy_it() {
         let newest = |tags: &[&str]| {
             let tags = names(tags);
             revision_follows("1.*", "", &MergeTarget { base_branch: "master", tags: &tags, ..MergeTarget::default() })

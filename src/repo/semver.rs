@@ -302,7 +302,7 @@ mod tests {
     const RELEASES: [&str; 9] = ["0.5.0", "0.5.1", "0.5.2", "0.5.3", "0.5.4", "0.6.0", "0.7.0", "0.7.1", "0.7.2"];
 
     #[test]
-    fn scenario_45_the_highest_tag_that_satisfies_the_constraint() {
+    fn s10_45_the_highest_tag_that_satisfies_the_constraint() {
         assert_eq!(newest("> 0.5.3", &RELEASES).as_deref(), Some("0.7.2"));
         assert_eq!(newest("> 0.0.0", &RELEASES).as_deref(), Some("0.7.2"));
         assert_eq!(newest(">0.5.0,<0.7.0", &["0.5.0", "0.5.4", "0.7.0"]).as_deref(), Some("0.5.4"));
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_45_a_tag_prefix_selects_and_is_put_back() {
+    fn s10_45_a_tag_prefix_selects_and_is_put_back() {
         let tags = tags(&["prod/v1.0.0", "prod/v1.0.1", "dev/v1.0.9", "v1.0.7"]);
         assert_eq!(Constraint::parse("v1.0.*").expect("a constraint").newest(&tags, "prod/"), Some("prod/v1.0.1"));
     }

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_42_addresses_that_argo_cd_holds_for_the_same() {
+    fn s10_42_addresses_that_argo_cd_holds_for_the_same() {
         for (a, b) in [
             ("git@GITHUB.com:argoproj/test", "git@github.com:argoproj/test.git"),
             ("git@GITHUB.com:argoproj/test.git", "git@github.com:argoproj/test.git"),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn scenario_43_addresses_that_a_webhook_of_the_repository_reaches() {
+    fn s10_43_addresses_that_a_webhook_of_the_repository_reaches() {
         let web = "https://example.com/org/repo";
         for url in [
             "https://example.com/org/repo",

@@ -312,12 +312,19 @@ fn builds_of_usual_layouts_equal_the_programs_own() {
         ("old fields", vec![
             ("overlay/Kustomization", "bases: [../base]\nnamePrefix: x-\npatchesStrategicMerge:\n- |-\n  apiVersion: apps/v1\n  kind: Deployment\n  metadata: {name: web}\n  spec: {strategy: {type: Recreate}}\n".to_owned()),
         ]),
+        ("a chart inside", vec![
+            ("overlay/kustomization.yaml", "namespace: shop\nresources: [../base]\nhelmCharts:\n- name: cache\n  releaseName: hot\n  valuesFile: cache.yaml\n  valuesInline: {size: 2}\n  valuesMerge: override\n".to_owned()),
+            ("overlay/cache.yaml", "size: 1\nmode: fast\n".to_owned()),
+            ("overlay/charts/cache/Chart.yaml", "apiVersion: v2\nname: cache\nversion: 1.0.0\n".to_owned()),
+            ("overlay/charts/cache/templates/config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .Release.Name }}-cache\ndata:\n  size: {{ .Values.size | quote }}\n  mode: {{ .Values.mode }}\n".to_owned()),
+        ]),
         ("one folder with a namespace", vec![
             ("overlay/kustomization.yml", "namespace: shop\nresources: [ns.yaml, ../base]\ngeneratorOptions: {disableNameSuffixHash: true}\nconfigMapGenerator: [{name: f, files: [a.txt]}]\n".to_owned()),
             ("overlay/ns.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n".to_owned()),
             ("overlay/a.txt", "yes\n".to_owned()),
         ]),
     ]);
+    assert!(layouts.len() >= 7, "only {} layouts", layouts.len());
     for (name, more) in layouts {
         let mut files = vec![("base/kustomization.yaml", BASE), ("base/deployment.yaml", DEPLOYMENT), ("base/services.yaml", SERVICES)];
         files.extend(more.iter().map(|(path, contents)| (*path, contents.as_str())));
@@ -330,7 +337,8 @@ fn builds_of_usual_layouts_equal_the_programs_own() {
             std::fs::write(path, contents).unwrap();
         }
         let mut command = std::process::Command::new(tools::folder().join("kubectl"));
-        let output = command.arg("kustomize").arg(folder.path().join("overlay")).output().unwrap();
+        command.arg("kustomize").arg(folder.path().join("overlay")).args(["--enable-helm", "--helm-command"]);
+        let output = command.arg(tools::folder().join("helm")).env("HOME", folder.path()).output().unwrap();
         let expected: Vec<Value> = ParsedFile::of_output(&output.stdout).objects.iter().map(|object| (*object.object).clone()).collect();
         assert!(!expected.is_empty(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
         let found: Vec<Value> = rendered.manifests.iter().map(|manifest| (*manifest.object).clone()).collect();
