@@ -7,12 +7,14 @@ mod applications;
 mod broken;
 mod comments;
 mod configuration;
+mod deciding;
 mod delivery;
 mod held;
 mod judging;
 mod locate;
 mod mask;
 mod options;
+mod overlay;
 mod planning;
 mod policy;
 mod reach;
@@ -171,7 +173,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     outcome.notes.extend(sources.workshop.cache.as_ref().and_then(Cache::broken));
     outcome.plans = planned.plans;
     outcome.inventory = discovered.inventory;
-    locate::locate(&mut outcome, &revisions, rules.policy().counts_of_this_change);
+    locate::locate(&mut outcome, &sources, &discovered.effective, rules.policy().counts_of_this_change);
     if options.all && options.applications.is_empty() {
         let idle = comments::idle(&outcome, &comments);
         locate::add(rules::of_idle_comments(&idle, &rules, &judged.skipped), &mut outcome, &revisions);

@@ -29,10 +29,21 @@ use crate::repo::Tree;
 
 pub use cache::Cache;
 pub use charts::{Charts, Wanted};
+pub use helm::{Deciding, Scope, SetAt, Values};
 pub use inputs::Inputs;
 pub use kind::SourceKind;
+pub use kustomize::Outline;
 pub use program::Programs;
 pub use request::{Capabilities, Duplicate, Identity, Reference, RenderError, Rendered, Request, Stop, Unstable, Workshop};
+
+/// Paths of a tree that is not the source's own: that of a source which it names as `$ref`.
+#[derive(Debug)]
+struct Elsewhere {
+    tree: Tree,
+    inputs: Inputs,
+    /// Whether these are the files that the change alters.
+    is_compared: bool,
+}
 
 /// Something that renders sources of one kind. It is made for one request, without running anything.
 trait Tool {
@@ -40,7 +51,7 @@ trait Tool {
     fn inputs(&self) -> Inputs;
 
     /// The paths of other trees that decide the result: those of sources that this one names as `$ref`.
-    fn elsewhere(&self) -> &[(Tree, Inputs)] {
+    fn elsewhere(&self) -> &[Elsewhere] {
         &[]
     }
 
@@ -55,6 +66,16 @@ trait Tool {
     /// Whether the result is the same in a later run: nothing but the inputs, the parameters and the program decides it.
     fn is_lasting(&self) -> bool {
         true
+    }
+
+    /// The values that a chart is rendered with.
+    fn values(&self, _request: &Request<'_>) -> Option<Values> {
+        None
+    }
+
+    /// What a kustomization is made of.
+    fn outline(&self, _request: &Request<'_>) -> Option<Outline> {
+        None
     }
 
     /// Renders.
@@ -98,16 +119,23 @@ impl<'a> Job<'a> {
         &self.inputs
     }
 
-    /// The paths of one tree that decide the result, be it the source's own or that of a source with a `ref`.
-    pub fn inputs_in(&self, tree: &Tree) -> Inputs {
+    /// The paths of sources with a `ref` that decide the result, of those whose files are the ones that the change alters.
+    pub fn inputs_of_references(&self) -> Inputs {
         let mut inputs = Inputs::default();
-        if self.request.tree.revision() == tree.revision() {
-            inputs.extend(&self.inputs);
-        }
-        for (_, there) in self.tool.elsewhere().iter().filter(|(other, _)| other.revision() == tree.revision()) {
-            inputs.extend(&there.through_links(tree));
+        for there in self.tool.elsewhere().iter().filter(|there| there.is_compared) {
+            inputs.extend(&there.inputs.through_links(&there.tree));
         }
         inputs
+    }
+
+    /// The values that the source's chart is rendered with; `None` where it is no chart, or one that cannot be rendered.
+    pub fn values(&self) -> Option<Values> {
+        self.tool.values(&self.request)
+    }
+
+    /// What the source's kustomization is made of; `None` where it is none.
+    pub fn outline(&self) -> Option<Outline> {
+        self.tool.outline(&self.request)
     }
 
     /// Under which key an equal result is known; `None` where finding out costs as much as rendering.

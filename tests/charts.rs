@@ -217,6 +217,28 @@ fn value_files_of_this_repository_decide_what_a_chart_from_elsewhere_renders() {
 }
 
 #[test]
+fn value_files_that_are_pinned_to_the_commit_of_base_are_read_there_and_the_change_does_not_reach_the_application() {
+    let (charts, cache) = (charts(None), tempfile::tempdir().unwrap());
+    let sources = |revision: &str| {
+        format!(
+            "  sources:\n  - repoURL: {}\n    chart: web\n    targetRevision: 1.1.0\n    helm:\n      valueFiles: [$values/values/web.yaml]\n  \
+            - repoURL: {}\n    targetRevision: {revision}\n    ref: values\n",
+            charts.server.url,
+            support::REPOSITORY_URL
+        )
+    };
+    let files: [&[(&str, &str)]; 2] = [&[("values/web.yaml", "mode: one\n")], &[("values/web.yaml", "mode: two\n")]];
+    let pinned = repository(&sources("v1.0.0"), &sources("v1.0.0"), files);
+    support::git(pinned.path(), &["tag", "v1.0.0", "main"]);
+    let report = check(&pinned, cache.path(), &[], &[]);
+    assert_eq!(rules(&report), ["revision-not-tracked"], "{report:#}");
+    assert_eq!(actions(&report), map([]), "{report:#}");
+    let all = check(&pinned, cache.path(), &["--all"], &[]);
+    let configs = all["applications"][0]["changes"].as_array().cloned().unwrap_or_default();
+    assert!(configs.iter().all(|change| change["action"] != "update"), "{all:#}");
+}
+
+#[test]
 fn charts_of_applications_that_the_change_leaves_alone_are_not_fetched() {
     let (charts, cache) = (charts(None), tempfile::tempdir().unwrap());
     let sources = source(&charts.server.url, "1.0.0");

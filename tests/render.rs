@@ -133,12 +133,14 @@ fn findings_about_a_kustomization_point_at_the_base_or_at_the_patch_that_decides
     assert_eq!(place(finding(&outcome, "replicas-owned-by-autoscaler")), (Side::Head, "overlays/prod/more.yaml", 7));
 }
 
-/// kubectl, with a note of each run.
+/// kubectl and helm, with a note of each run.
 fn counted(folder: &Path) -> Programs {
-    let (program, notes) = (folder.join("kubectl"), folder.join("runs"));
-    let script = format!("#!/bin/sh\necho run >> {}\nexec {}/kubectl \"$@\"\n", notes.display(), tools::folder().display());
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    for name in ["kubectl", "helm"] {
+        let (program, notes) = (folder.join(name), folder.join("runs"));
+        let script = format!("#!/bin/sh\necho {name} $1 >> {}\nexec {}/{name} \"$@\"\n", notes.display(), tools::folder().display());
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
     Programs::in_folder(folder)
 }
 
@@ -170,6 +172,34 @@ fn equal_inputs_are_built_once_and_what_the_change_does_not_touch_is_not_built()
     assert_eq!(count(&elsewhere, true), (2, 3));
     assert_eq!(count(&vec![("bases/web/web.yaml", config("web", "two"))], true), (3, 3));
     assert_eq!(count(&vec![("bases/web/web.yaml", config("web", "two"))], false).1, 2);
+}
+
+#[test]
+fn each_chart_is_rendered_once_for_all_that_makes_a_difference_and_never_twice() {
+    let of_chart = |name: &str| {
+        application(name, "chart", "main").replace("path: chart}", &format!("path: chart, helm: {{valueFiles: [/{name}.yaml]}}}}"))
+    };
+    // The chart of the parent makes the other Applications, so that it is looked at on several occasions.
+    let children = ["a", "b"].map(of_chart).join("---\n");
+    let base = vec![
+        ("argocd/parent.yaml", application("parent", "parent", "main").replace("namespace: shop", "namespace: argocd")),
+        ("parent/Chart.yaml", CHART.replace("web", "parent")),
+        ("parent/templates/children.yaml", children),
+        ("chart/Chart.yaml", CHART.to_owned()),
+        ("chart/templates/config.yaml", config("web", "{{ .Values.x }}")),
+        ("a.yaml", "x: 1\n".to_owned()),
+        ("b.yaml", "x: 1\n".to_owned()),
+    ];
+    let count = |head: &Files<'_>, all: bool| {
+        let folder = TempDir::new().unwrap();
+        let outcome = check(&repository(&base, head), all, counted(folder.path()));
+        assert!(outcome.unjudged.is_empty(), "{:?}", outcome.unjudged);
+        runs(folder.path())
+    };
+    assert_eq!(count(&vec![("README.md", "hello".to_owned())], true), 3, "the parent and its two children, for both sides");
+    assert_eq!(count(&vec![("a.yaml", "x: 2\n".to_owned())], true), 4, "one child at both sides");
+    assert_eq!(count(&vec![("a.yaml", "x: 2\n".to_owned())], false), 4, "what is not affected stands in for the cluster");
+    assert_eq!(count(&vec![("chart/templates/config.yaml", config("web", "y{{ .Values.x }}"))], false), 5);
 }
 
 #[test]
@@ -277,4 +307,138 @@ fn a_link_to_a_folder_is_a_source_path_and_moving_it_is_a_change() {
     let outcome = check(&support::lay_out(before.path(), after.path()), false, pinned());
     let actions: Vec<Action> = outcome.plans.iter().flat_map(|plan| &plan.changes).map(|change| change.action).collect();
     assert_eq!(actions, [Action::Update], "{:?}", outcome.findings);
+}
+
+const CHART: &str = "apiVersion: v2\nname: web\nversion: 1.0.0\n";
+const CLAIM_TEMPLATE: &str = "{{- if .Values.persistence.enabled }}
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: {{ .Release.Name }}-data
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+{{- end }}
+";
+
+/// All places of a finding, those of base marked.
+fn places(finding: &Finding) -> Vec<String> {
+    let mark = |side: Side| if side == Side::Base { " of base" } else { "" };
+    finding.locations.iter().map(|location| format!("{}:{}{}", location.path, location.line, mark(location.side))).collect()
+}
+
+/// A chart whose Application has this `helm` block, with a claim that the value `persistence.enabled` decides.
+fn charted(helm: &str, values: &str, prod: &str) -> Files<'static> {
+    let application = application("web", "apps/web", "main").replace("path: apps/web}", &format!("path: apps/web, helm: {helm}}}"));
+    vec![
+        ("argocd/web.yaml", application),
+        ("apps/web/Chart.yaml", CHART.to_owned()),
+        ("apps/web/values.yaml", values.to_owned()),
+        ("apps/web/prod.yaml", prod.to_owned()),
+        ("apps/web/templates/claim.yaml", CLAIM_TEMPLATE.to_owned()),
+        ("apps/web/templates/config.yaml", config("other", "one")),
+    ]
+}
+
+/// The finding about the claim that goes, when one chart becomes the other.
+fn claim_goes(base: &Files<'_>, head: &Files<'_>) -> Finding {
+    let outcome = check(&repository(base, head), false, pinned());
+    finding(&outcome, "prune-persistent-data").clone()
+}
+
+#[test]
+fn a_claim_that_a_value_switches_off_points_at_the_line_of_the_value_and_at_the_template() {
+    let (on, off) = ("persistence:\n  size: 1Gi\n  enabled: true\n", "persistence:\n  size: 1Gi\n  enabled: false\n");
+    let found = claim_goes(&charted("{}", on, "a: 1\n"), &charted("{}", off, "a: 1\n"));
+    assert_eq!(places(&found), ["apps/web/values.yaml:3", "apps/web/templates/claim.yaml:2 of base"]);
+    assert!(found.help.ends_with("The chart's value `persistence.enabled` decides this."), "{}", found.help);
+}
+
+#[test]
+fn a_value_that_left_a_value_file_points_at_the_line_that_is_gone() {
+    let with = charted("{valueFiles: [prod.yaml]}", "persistence: {enabled: false}\n", "x: 1\npersistence:\n  enabled: true\n");
+    let without = charted("{valueFiles: [prod.yaml]}", "persistence: {enabled: false}\n", "x: 1\n");
+    assert_eq!(places(&claim_goes(&with, &without))[0], "apps/web/prod.yaml:3 of base");
+}
+
+#[test]
+fn a_value_of_the_application_itself_points_at_its_line_there() {
+    let with = |helm: &str| {
+        let block = format!("\n    path: apps/web\n{helm}  destination");
+        let mut files = charted("{}", "persistence: {enabled: true}\n", "a: 1\n");
+        let url = support::REPOSITORY_URL;
+        files[0].1 = application("web", "apps/web", "main").replace(
+            &format!("source: {{repoURL: '{url}', targetRevision: 'main', path: apps/web}}\n  destination"),
+            &format!("source:\n    repoURL: {url}\n    targetRevision: main{block}"),
+        );
+        files
+    };
+    for helm in [
+        "    helm:\n      valuesObject:\n        persistence:\n          enabled: false\n",
+        "    helm:\n      parameters:\n      - name: persistence.enabled\n        value: 'false'\n",
+        "    helm:\n      values: |\n        # switched off\n        persistence:\n          enabled: false\n      releaseName: web\n",
+    ] {
+        let head = with(helm);
+        let wanted = head[0].1.lines().position(|line| line.contains("false")).unwrap() + 1;
+        assert_eq!(places(&claim_goes(&with(""), &head))[0], format!("argocd/web.yaml:{wanted}"), "{helm}");
+    }
+}
+
+#[test]
+fn the_replicas_of_a_chart_name_their_value_and_where_it_is_set() {
+    let deployment = DEPLOYMENT.replace("replicas: 1", "replicas: {{ .Values.replicaCount }}");
+    let autoscaler = format!("{{{{- if .Values.autoscaling.enabled }}}}\n{AUTOSCALER}{{{{- end }}}}\n");
+    let chart = |autoscaling: &str| {
+        vec![
+            ("argocd/web.yaml", application("web", "apps/web", "main")),
+            ("apps/web/Chart.yaml", CHART.to_owned()),
+            ("apps/web/values.yaml", format!("replicaCount: 3\nautoscaling:\n  enabled: {autoscaling}\n")),
+            ("apps/web/templates/deployment.yaml", deployment.clone()),
+            ("apps/web/templates/hpa.yaml", autoscaler.clone()),
+        ]
+    };
+    let outcome = check(&repository(&chart("false"), &chart("true")), false, pinned());
+    let found = finding(&outcome, "replicas-owned-by-autoscaler");
+    assert_eq!(
+        places(found),
+        ["apps/web/templates/deployment.yaml:6", "apps/web/values.yaml:1", "apps/web/values.yaml:3", "apps/web/templates/hpa.yaml:2"]
+    );
+    assert!(found.help.ends_with("The chart's values `replicaCount` and `autoscaling.enabled` decide this."), "{}", found.help);
+}
+
+#[test]
+fn a_chart_below_that_its_condition_switches_off_points_at_the_value_of_the_parent() {
+    let umbrella = |enabled: &str| {
+        let dependency = "dependencies:\n- {name: db, version: 1.0.0, repository: 'file://../db', condition: db.enabled}\n";
+        vec![
+            ("argocd/web.yaml", application("web", "charts/web", "main")),
+            ("charts/web/Chart.yaml", format!("{CHART}{dependency}")),
+            ("charts/web/values.yaml", format!("db:\n  enabled: {enabled}\n")),
+            ("charts/web/templates/config.yaml", config("other", "one")),
+            ("charts/db/Chart.yaml", CHART.replace("web", "db")),
+            ("charts/db/templates/claim.yaml", CLAIM.to_owned()),
+        ]
+    };
+    let found = claim_goes(&umbrella("true"), &umbrella("false"));
+    assert_eq!(places(&found), ["charts/web/values.yaml:2", "charts/db/templates/claim.yaml:1 of base"]);
+}
+
+#[test]
+fn what_an_overlay_leaves_out_points_at_the_overlay_and_not_at_the_base_alone() {
+    let base = vec![
+        ("argocd/web.yaml", application("web", "overlays/prod", "main")),
+        ("bases/data/kustomization.yaml", "resources: [claim.yaml]\n".to_owned()),
+        ("bases/data/claim.yaml", CLAIM.to_owned()),
+        ("bases/web/kustomization.yaml", "resources: [web.yaml]\n".to_owned()),
+        ("bases/web/web.yaml", config("web", "one")),
+        ("overlays/prod/kustomization.yaml", "resources:\n- ../../bases/web\n- ../../bases/data\n".to_owned()),
+    ];
+    let without = vec![("overlays/prod/kustomization.yaml", "resources:\n- ../../bases/web\n".to_owned())];
+    let found = claim_goes(&base, &without);
+    assert_eq!(places(&found), ["overlays/prod/kustomization.yaml:3 of base", "bases/data/claim.yaml:1 of base"]);
+    let removes = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: orders}\n$patch: delete\n";
+    let kustomization = "resources:\n- ../../bases/web\n- ../../bases/data\npatches:\n- path: without.yaml\n";
+    let patched = vec![("overlays/prod/kustomization.yaml", kustomization.to_owned()), ("overlays/prod/without.yaml", removes.to_owned())];
+    assert_eq!(places(&claim_goes(&base, &patched))[0], "overlays/prod/without.yaml:1");
+    let renamed = kustomization.replace("patches:\n- path: without.yaml\n", "nameSuffix: -new\n");
+    let found = claim_goes(&base, &vec![("overlays/prod/kustomization.yaml", renamed)]);
+    assert_eq!(places(&found)[0], "overlays/prod/kustomization.yaml:4");
 }

@@ -2,13 +2,16 @@
 //!
 //! Takes findings with symbolic places; fills in their locations. The texts that are kept show no value of a Secret.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::deciding::{Decider, Deciders};
+use super::overlay::Overlays;
 use super::revisions::Revisions;
+use super::sources::Sources;
 use super::{Outcome, mask};
-use crate::argocd::{AppId, Source};
+use crate::argocd::{AppId, Application, Source};
 use crate::finding::{Finding, Location, Place, Suppression};
 use crate::inventory::Inventory;
 use crate::manifest::reader;
@@ -20,25 +23,77 @@ use crate::rules::suppress::{reason_in_comment, settle};
 type Texts = BTreeMap<(Side, Arc<str>), Arc<str>>;
 
 /// Fills in the locations of all findings.
-pub(super) fn locate(outcome: &mut Outcome, revisions: &Revisions, counts_of_this_change: bool) {
+pub(super) fn locate(
+    outcome: &mut Outcome,
+    sources: &Sources<'_>,
+    effective: &BTreeMap<(Side, AppId), Arc<Application>>,
+    counts_of_this_change: bool,
+) {
+    let revisions = sources.revisions;
     let mut texts = Texts::new();
+    let mut deciders = Deciders::new(sources, effective, &outcome.inventory, &outcome.plans);
+    let mut overlays = Overlays::new(sources, effective);
     for finding in &mut outcome.findings {
-        let found = finding.places.iter().filter_map(|place| {
-            let outside = of_fetched_chart(place, finding.application.as_deref(), &outcome.inventory, revisions);
-            let place = outside.as_ref().unwrap_or(place);
-            if let Some(decides) = patched(place, &mut texts, revisions) {
-                return Some(decides);
+        let mut values = Vec::new();
+        let mut first = 0;
+        for (index, place) in finding.places.iter().enumerate() {
+            let decision = deciders.decision(finding, place, &mut |origin| text_of(origin, &mut texts, revisions));
+            let (changed, unchanged): (Vec<&Decider>, Vec<&Decider>) = decision.deciders.iter().partition(|decider| decider.is_changed);
+            let at = |deciders: &[&Decider], texts: &mut Texts| -> Vec<Location> {
+                deciders.iter().filter_map(|decider| set_at(decider, texts, revisions)).collect()
+            };
+            let decides = at(&changed, &mut texts);
+            let instead = of_fetched_chart(place, finding.application.as_deref(), &outcome.inventory, revisions);
+            let instead = if decides.is_empty() { instead } else { instead.filter(|_| !place.origin.is_elsewhere()) };
+            let place = instead.as_ref().unwrap_or(place);
+            let of_patch = patched(place, &mut texts, revisions);
+            let cause = if index == 0 && finding.introduced && of_patch.is_none() {
+                overlays.cause(finding, place, &deciders.owners(finding, &place.origin))
+            } else {
+                None
+            };
+            let cause = cause.and_then(|cause| Some(location(&cause, None, &text_of(&cause.origin, &mut texts, revisions)?)));
+            let own = of_patch.or_else(|| Some(location(place, decision.field.as_ref(), &text_of(&place.origin, &mut texts, revisions)?)));
+            finding.locations.extend(decides.into_iter().chain(cause));
+            finding.locations.extend(own);
+            finding.locations.extend(at(&unchanged, &mut texts));
+            if index == 0 {
+                first = finding.locations.len();
             }
-            Some(location(place, &text_of(&place.origin, &mut texts, revisions)?))
-        });
-        finding.locations.extend(found);
+            values.extend(decision.deciders.into_iter().map(|decider| decider.name));
+        }
+        name_values(finding, values);
         if finding.suppressed.is_none()
-            && let Some((suppression, of_this_change)) = commented(finding, &texts, revisions)
+            && let Some((suppression, of_this_change)) = commented(finding, first, &texts, revisions)
         {
             settle(finding, suppression, of_this_change, counts_of_this_change);
         }
     }
     outcome.texts = texts.into_iter().map(|(file, text)| (file, mask::mask(&text).into())).collect();
+}
+
+/// Says in words which values decide.
+fn name_values(finding: &mut Finding, mut names: Vec<String>) {
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    let named: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let said = match named.as_slice() {
+        [] => return,
+        [one] => format!("The chart's value {one} decides this."),
+        [first @ .., last] => format!("The chart's values {} and {last} decide this.", first.join(", ")),
+    };
+    finding.help = format!("{} {said}", finding.help).trim().to_owned();
+}
+
+/// Where a deciding value is set.
+fn set_at(decider: &Decider, texts: &mut Texts, revisions: &Revisions) -> Option<Location> {
+    let place = decider.place.as_ref()?;
+    let text = text_of(&place.origin, texts, revisions)?;
+    let Some(line) = decider.line else { return Some(location(place, None, &text)) };
+    let span = first_line(&text, 0, line);
+    let content = text.get(span.clone()).unwrap_or_default();
+    let start = span.start + (content.len() - content.trim_start().len());
+    Some(at_span(place, start..start + content.trim().len(), &text))
 }
 
 /// Adds findings about files of the repository, in their order.
@@ -51,7 +106,7 @@ pub(super) fn add(mut findings: Vec<Finding>, outcome: &mut Outcome, revisions: 
             .any(|other| other.rule == finding.rule && other.message == finding.message && other.places.first() == finding.places.first())
     });
     for finding in &mut findings {
-        let found = finding.places.iter().filter_map(|place| Some(location(place, &text_of(&place.origin, &mut texts, revisions)?)));
+        let found = finding.places.iter().filter_map(|place| Some(location(place, None, &text_of(&place.origin, &mut texts, revisions)?)));
         finding.locations.extend(found);
     }
     outcome.findings.append(&mut findings);
@@ -98,13 +153,16 @@ fn patched(place: &Place, texts: &mut Texts, revisions: &Revisions) -> Option<Lo
         let text = text_of(patch, texts, revisions)?;
         let pointer = Pointer::parse(&format!("{}{}", patch.within, place.pointer)).ok()?;
         span::locate(&text, patch.document.clone(), &pointer)?;
-        Some(location(&Place { origin: patch.clone(), ..place.clone() }, &text))
+        Some(location(&Place { origin: patch.clone(), ..place.clone() }, None, &text))
     })
 }
 
-/// The waiver in a comment on the reported line or the line above, and whether the change itself adds it.
-fn commented(finding: &Finding, texts: &Texts, revisions: &Revisions) -> Option<(Suppression, bool)> {
-    let location = finding.locations.first()?;
+/// The waiver in a comment on one of the first lines that are reported or on the line above it, and whether the change itself adds it.
+fn commented(finding: &Finding, first: usize, texts: &Texts, revisions: &Revisions) -> Option<(Suppression, bool)> {
+    finding.locations.iter().take(first.max(1)).find_map(|location| commented_at(finding, location, texts, revisions))
+}
+
+fn commented_at(finding: &Finding, location: &Location, texts: &Texts, revisions: &Revisions) -> Option<(Suppression, bool)> {
     let text = texts.get(&(location.side, Arc::clone(&location.path)))?;
     let line = usize::try_from(location.line).ok()?.checked_sub(1)?;
     let near = text.lines().skip(line.saturating_sub(1)).take(if line == 0 { 1 } else { 2 });
@@ -118,13 +176,16 @@ fn commented(finding: &Finding, texts: &Texts, revisions: &Revisions) -> Option<
     Some((Suppression { by: "comment", reason, expires: None }, of_this_change))
 }
 
-fn location(place: &Place, text: &Arc<str>) -> Location {
+/// A place in lines; `field` is where a template writes the field, if that is known.
+fn location(place: &Place, field: Option<&Range<usize>>, text: &Arc<str>) -> Location {
     let document = place.origin.document.clone();
     let document = if document.is_empty() { 0..text.len() } else { document };
     let pointer = Pointer::parse(&format!("{}{}", place.origin.within, place.pointer)).unwrap_or_else(|_| Pointer::root());
     // In a template or a program there are no fields to look up.
     let is_program = place.origin.rendered.as_ref().is_some_and(|rendered| rendered.is_program());
-    let span = if is_program || (place.pointer.is_empty() && place.origin.within.is_empty()) {
+    let span = if let Some(field) = field.filter(|field| is_program && text.get((*field).clone()).is_some()) {
+        field.clone()
+    } else if is_program || (place.pointer.is_empty() && place.origin.within.is_empty()) {
         first_line(text, document.start, place.origin.line)
     } else {
         match locate_nearest(text, document.clone(), &pointer) {
@@ -132,6 +193,10 @@ fn location(place: &Place, text: &Arc<str>) -> Location {
             None => first_line(text, document.start, place.origin.line),
         }
     };
+    at_span(place, span, text)
+}
+
+fn at_span(place: &Place, span: Range<usize>, text: &str) -> Location {
     let (line, column) = line_column(text, span.start);
     let (end_line, end_column) = line_column(text, span.end);
     Location {

@@ -40,7 +40,8 @@ use crate::plan::{AppChange, Basis, SyncMode, SyncPlan, World};
 use crate::rules::{DuplicateKey, RenderFailure, RenderedElsewhere, UnstableObject};
 use crate::snapshot::LiveState;
 
-pub(super) use assumed::{assumed, assumed_objects, may_be_planned};
+pub(super) use assumed::{assumed, assumed_objects};
+pub(super) use candidate::may_be_planned;
 
 /// What planning found out.
 #[derive(Default)]

@@ -3,6 +3,7 @@
 //! Takes Applications; hands on their manifests, or why there are none.
 
 mod known;
+mod parts;
 mod references;
 
 use std::borrow::Cow;
@@ -267,7 +268,7 @@ impl<'a> Sources<'a> {
         if !source.chart.is_empty() {
             // What it reads of this repository is known without the chart.
             if let Ok(job) = self.chart_job(application, source, side, identity, references, None) {
-                inputs.extend(&job.inputs_in(self.revisions.tree(side)));
+                inputs.extend(&job.inputs_of_references());
             }
             return inputs;
         }

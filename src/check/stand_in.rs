@@ -50,7 +50,7 @@ pub(super) fn complete(live: LiveState, discovered: &Discovered, sources: &Sourc
         let of_one = |(application, gap): (&Arc<Application>, Option<Gap>)| {
             let touched = sources.inputs(application, Side::Base).touched_by(changes);
             // What nothing plans need not be rendered.
-            if !(all || may_be_planned(application, touched, discovered)) {
+            if !(all || may_be_planned(application, discovered, sources)) {
                 return Vec::new();
             }
             let mut objects = assumed_objects(application, touched, sources, &world);

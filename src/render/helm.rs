@@ -12,7 +12,9 @@ mod origin;
 mod output;
 mod run;
 mod settings;
+mod template;
 mod unstable;
+mod values;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,7 +24,7 @@ use serde_json::Value;
 
 use super::environment::Environment;
 use super::scratch::Copy;
-use super::{Duplicate, Inputs, RenderError, Rendered, Request, Stop, Tool, Unstable};
+use super::{Duplicate, Elsewhere, Inputs, RenderError, Rendered, Request, Stop, Tool, Unstable};
 use crate::manifest::Origin;
 use crate::repo::{ParsedFile, Tree};
 use files::{Lookup, ValueFile};
@@ -31,10 +33,12 @@ use run::Bench;
 use settings::HelmSettings;
 use unstable::Suspicion;
 
+pub use values::{Deciding, Scope, SetAt, Values};
+
 /// Helm as a tool.
 pub(super) struct HelmTool {
     inputs: Inputs,
-    elsewhere: Vec<(Tree, Inputs)>,
+    elsewhere: Vec<Elsewhere>,
     parameters: String,
     plan: Result<Plan, Stop>,
 }
@@ -58,7 +62,7 @@ impl HelmTool {
         Self { inputs, elsewhere, parameters, plan }
     }
 
-    fn plan(request: &Request<'_>, inputs: &mut Inputs, elsewhere: &mut Vec<(Tree, Inputs)>) -> Result<Plan, Stop> {
+    fn plan(request: &Request<'_>, inputs: &mut Inputs, elsewhere: &mut Vec<Elsewhere>) -> Result<Plan, Stop> {
         let settings = HelmSettings::read(request.source.helm.as_ref())?;
         let directories = chart::directories(&request.tree, &request.path).map_err(|repository| {
             RenderError::new(
@@ -80,11 +84,11 @@ impl HelmTool {
             substitute: &substitute,
         };
         let paths = settings.file_parameters.iter().map(|parameter| parameter.path.as_str());
-        for (tree, read) in lookup.noted(&mut settings.value_files.iter().map(String::as_str).chain(paths)) {
-            if is_same(&tree, &request.tree) {
-                inputs.extend(&read);
+        for noted in lookup.noted(&mut settings.value_files.iter().map(String::as_str).chain(paths)) {
+            if is_same(&noted.tree, &request.tree) {
+                inputs.extend(&noted.inputs);
             } else {
-                elsewhere.push((tree, read));
+                elsewhere.push(noted);
             }
         }
         let value_files = lookup.value_files(&settings.value_files, settings.ignore_missing_value_files)?;
@@ -101,7 +105,7 @@ impl Tool for HelmTool {
         self.inputs.clone()
     }
 
-    fn elsewhere(&self) -> &[(Tree, Inputs)] {
+    fn elsewhere(&self) -> &[Elsewhere] {
         &self.elsewhere
     }
 
@@ -111,6 +115,10 @@ impl Tool for HelmTool {
 
     fn programs<'r>(&self, request: &Request<'r>) -> Vec<(&'r Path, &'static [&'static str])> {
         request.workshop.programs.helm().map(|path| (path, &["version"] as &[&str])).into_iter().collect()
+    }
+
+    fn values(&self, request: &Request<'_>) -> Option<Values> {
+        self.plan.as_ref().ok().map(|plan| Values::of(request, plan))
     }
 
     fn render(&self, request: &Request<'_>) -> Result<Rendered, Stop> {

@@ -21,13 +21,14 @@ use super::program::{Call, KustomizeProgram, Limits, Output, ProgramError, netwo
 use super::scratch::Copy;
 use super::{Inputs, RenderError, Rendered, Request, Stop, Tool};
 use crate::manifest::reader::ReadErrorKind;
+use crate::manifest::{Origin, ResourceKey};
 use crate::repo::parsed::ParsedObject;
 use crate::repo::{EntryKind, Format, ParsedFile};
 
 use closure::{Closure, Files, Kustomization};
 use edit::{EditError, Settings};
 use options::BuildOptions;
-use places::{Places, note_of, take_note};
+use places::{Places, note_of, take_note, whole};
 
 /// Value of `buildMetadata` that makes kustomize note where objects come from.
 const ORIGINS: &str = "originAnnotations";
@@ -43,6 +44,15 @@ pub(super) struct KustomizeTool {
     arguments: Vec<String>,
     assumptions: Vec<String>,
     version: Option<String>,
+}
+
+/// What a build is made of: for telling people which file brings something about.
+#[derive(Clone, Debug, Default)]
+pub struct Outline {
+    /// The kustomizations, the one that is built first: the file, its folder, and what it says.
+    pub kustomizations: Vec<(Origin, String, Map<String, Value>)>,
+    /// The files that are patches, each with the object that it changes.
+    pub patches: Vec<(ResourceKey, Origin)>,
 }
 
 /// The kustomization that is built.
@@ -193,13 +203,16 @@ impl KustomizeTool {
             ProgramError::Failed { stderr, .. } => copy.readable(last_error(stderr)),
             other => other.to_string(),
         };
+        let said = without_passwords(&said);
         let what = format!("kustomization {}", shown(&request.path));
         if self.options.runs_programs {
             return Stop::unjudged(what, format!("Argo CD lets it run programs (kustomize.buildOptions), which presync does not: {said}"));
         }
         let from_elsewhere = self.closure.remote.iter().chain(&self.closure.remote_charts).find(|(_, address)| {
-            let host = address.split("://").last().unwrap_or(address).split(['/', '?', ' ']).next().unwrap_or_default();
-            said.contains(address.as_str()) || (!host.is_empty() && said.contains(host))
+            let shown = crate::repo::without_password(address);
+            let host = shown.split("://").last().unwrap_or(&shown).split(['/', '?', ' ']).next().unwrap_or_default();
+            let host = host.rsplit('@').next().unwrap_or(host);
+            said.contains(&shown) || (!host.is_empty() && said.contains(host))
         });
         if let Some((file, address)) = from_elsewhere {
             let why = format!("{} named by {file} cannot be fetched: {said}", crate::repo::without_password(address));
@@ -220,6 +233,14 @@ impl KustomizeTool {
 impl Tool for KustomizeTool {
     fn inputs(&self) -> Inputs {
         self.closure.inputs.clone()
+    }
+
+    fn outline(&self, request: &Request<'_>) -> Option<Outline> {
+        let read = |kustomization: &Kustomization| {
+            (whole(&kustomization.file, request.side), kustomization.folder.clone(), kustomization.fields())
+        };
+        let kustomizations = self.closure.kustomizations.iter().map(read).collect();
+        Some(Outline { kustomizations, patches: Places::new(request, &self.closure).into_patches() })
     }
 
     fn parameters(&self) -> Option<String> {
@@ -327,6 +348,11 @@ fn built(
 /// Whether a failure may come from a file that is not there.
 fn misses_files(stderr: &str) -> bool {
     ["no such file", "not a valid directory", "unable to find", "doesn't exist", "not found"].iter().any(|sign| stderr.contains(sign))
+}
+
+/// A text in which no address has a password.
+fn without_passwords(text: &str) -> String {
+    text.split_inclusive(['\'', '"', ' ', '\n']).map(crate::repo::without_password).collect()
 }
 
 /// What the program says is wrong: its output without warnings before it.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use super::Inputs;
 use super::request::{RenderError, Request};
 use crate::argocd::Source;
+use crate::manifest::Origin;
 use crate::manifest::reader::{self, Limits};
 
 /// The override files of a request, in the order in which they are merged.
@@ -20,6 +21,18 @@ fn files(request: &Request<'_>) -> [String; 2] {
 /// Adds the override files to what a render reads.
 pub(super) fn add_inputs(request: &Request<'_>, inputs: &mut Inputs) {
     files(request).iter().for_each(|file| inputs.file(file));
+}
+
+/// What the override files say, those that win last. A file that cannot be read says nothing here.
+pub(super) fn read(request: &Request<'_>) -> Vec<(Origin, Value)> {
+    let read = |path: &String| {
+        let entry = request.tree.file_behind(path)?;
+        let bytes = request.tree.read_entry(&entry).ok()?;
+        let document = reader::read_stream(&reader::decode(&bytes).text, &Limits::default()).documents.into_iter().next()?;
+        let origin = Origin { path: entry.path, side: request.side, document: 0..0, line: 1, within: String::new(), rendered: None };
+        Some((origin, document.value))
+    };
+    files(request).iter().filter_map(read).collect()
 }
 
 /// The source with its override files merged in; `None` where there are none.

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::super::applications::Discovered;
 use super::super::sources::{Render, Sources};
+use super::candidate::may_be_planned;
 use crate::argocd::names::LAST_APPLIED;
 use crate::argocd::{Application, hook};
 use crate::manifest::{Content, Side};
@@ -28,18 +29,13 @@ pub(in crate::check) fn assumed(discovered: &Discovered, sources: &Sources<'_>, 
         .map(|application| {
             let touched = sources.inputs(application, Side::Base).touched_by(changes);
             let is_fetched = application.spec.sources().iter().any(|source| !source.chart.is_empty());
-            if is_fetched && !(all || may_be_planned(application, touched, discovered)) {
+            if is_fetched && !(all || may_be_planned(application, discovered, sources)) {
                 return Vec::new();
             }
             assumed_objects(application, touched, sources, &world)
         })
         .collect();
     LiveState::assumed(objects.into_iter().flatten())
-}
-
-/// Whether an Application of base may be planned: the change touches what it reads, or it is another one at head.
-pub(in crate::check) fn may_be_planned(application: &Application, touched: bool, discovered: &Discovered) -> bool {
-    touched || discovered.effective.get(&(Side::Head, application.id.clone())).is_none_or(|head| head.object != application.object)
 }
 
 /// What an Application has in the cluster; the objects themselves are made when somebody looks at them. What was applied is only noted

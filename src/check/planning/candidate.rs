@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::super::applications::Discovered;
 use super::super::reach;
 use super::super::sources::{Render, Sources};
-use crate::argocd::Application;
+use crate::argocd::{Application, GeneratePaths};
 use crate::inventory::{Definition, Entry};
 use crate::manifest::{Manifest, Side};
 use crate::plan::World;
@@ -58,33 +58,10 @@ pub(super) fn candidates<'a>(discovered: &'a Discovered, sources: &Sources<'_>, 
 /// Those of some Applications.
 pub(super) fn of_entries<'a>(entries: Vec<&'a Entry>, discovered: &'a Discovered, sources: &Sources<'_>, all: bool) -> Vec<Candidate<'a>> {
     let changes = &sources.revisions.changes;
-    let side = |entry: &Entry, side: Side| discovered.effective.get(&(side, entry.id.clone())).cloned();
     entries
         .into_par_iter()
         .filter_map(|entry| {
-            let (base, head) = (side(entry, Side::Base), side(entry, Side::Head));
-            let reads_changed = |application: &Option<Arc<Application>>, side: Side| {
-                application.as_ref().is_some_and(|application| sources.inputs(application, side).touched_by(changes))
-            };
-            let paths = head.as_deref().and_then(reach::generate_paths);
-            let is_covered = paths.as_ref().is_some_and(|paths| changes.touched().iter().any(|file| paths.covers(file)));
-            // What the file names counts although another source is in effect: somebody edits in vain.
-            let in_vain = |definition: &Option<Definition>, in_effect: &Option<Arc<Application>>, side: Side| {
-                let (Some(definition), Some(in_effect)) = (definition, in_effect) else { return false };
-                let named = &definition.application;
-                named.spec.sources() != in_effect.spec.sources() && sources.inputs(named, side).touched_by(changes)
-            };
-            let touched = is_covered
-                || head.as_ref().is_some_and(|head| sources.is_stopped_by_a_new_link(head))
-                || reads_changed(&head, Side::Head)
-                || reads_changed(&base, Side::Base)
-                || in_vain(&entry.head, &head, Side::Head)
-                || in_vain(&entry.base, &base, Side::Base);
-            let untracked = head.as_ref().and_then(|head| sources.untracked(head));
-            let differs = match (&base, &head) {
-                (Some(base), Some(head)) => base.object != head.object,
-                _ => true,
-            };
+            let Reach { base, head, paths, is_covered, touched, untracked, differs } = Reach::of(entry, discovered, sources);
             if !(all || touched || untracked.is_some() || differs || entry.definition_changes()) {
                 return None;
             }
@@ -100,6 +77,60 @@ pub(super) fn of_entries<'a>(entries: Vec<&'a Entry>, discovered: &'a Discovered
             Some(Candidate { entry, touched, untracked, unnoticed, base: render(base, Side::Base), head: render(head, Side::Head) })
         })
         .collect()
+}
+
+/// Whether an Application may be planned though not all are wanted.
+pub(in crate::check) fn may_be_planned(application: &Application, discovered: &Discovered, sources: &Sources<'_>) -> bool {
+    discovered.inventory.entries.get(&application.id).is_none_or(|entry| {
+        let reach = Reach::of(entry, discovered, sources);
+        reach.touched || reach.untracked.is_some() || reach.differs || entry.definition_changes()
+    })
+}
+
+/// How the change reaches an Application.
+struct Reach {
+    base: Option<Arc<Application>>,
+    head: Option<Arc<Application>>,
+    paths: Option<GeneratePaths>,
+    /// Whether its own list of paths names a file that changes.
+    is_covered: bool,
+    /// Whether something changes that it reads.
+    touched: bool,
+    /// The revision that keeps the change from it.
+    untracked: Option<String>,
+    /// Whether it is another Application afterwards.
+    differs: bool,
+}
+
+impl Reach {
+    fn of(entry: &Entry, discovered: &Discovered, sources: &Sources<'_>) -> Self {
+        let changes = &sources.revisions.changes;
+        let side = |side: Side| discovered.effective.get(&(side, entry.id.clone())).cloned();
+        let (base, head) = (side(Side::Base), side(Side::Head));
+        let reads_changed = |application: &Option<Arc<Application>>, side: Side| {
+            application.as_ref().is_some_and(|application| sources.inputs(application, side).touched_by(changes))
+        };
+        let paths = head.as_deref().and_then(reach::generate_paths);
+        let is_covered = paths.as_ref().is_some_and(|paths| changes.touched().iter().any(|file| paths.covers(file)));
+        // What the file names counts although another source is in effect: somebody edits in vain.
+        let in_vain = |definition: &Option<Definition>, in_effect: &Option<Arc<Application>>, side: Side| {
+            let (Some(definition), Some(in_effect)) = (definition, in_effect) else { return false };
+            let named = &definition.application;
+            named.spec.sources() != in_effect.spec.sources() && sources.inputs(named, side).touched_by(changes)
+        };
+        let touched = is_covered
+            || head.as_ref().is_some_and(|head| sources.is_stopped_by_a_new_link(head))
+            || reads_changed(&head, Side::Head)
+            || reads_changed(&base, Side::Base)
+            || in_vain(&entry.head, &head, Side::Head)
+            || in_vain(&entry.base, &base, Side::Base);
+        let untracked = head.as_ref().and_then(|head| sources.untracked(head));
+        let differs = match (&base, &head) {
+            (Some(base), Some(head)) => base.object != head.object,
+            _ => true,
+        };
+        Self { base, head, paths, is_covered, touched, untracked, differs }
+    }
 }
 
 /// CustomResourceDefinitions that a side renders.

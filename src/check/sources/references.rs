@@ -81,15 +81,22 @@ impl Sources<'_> {
     /// The revision of a source that the change does not reach although it touches what is read of that source.
     pub(in crate::check) fn untracked(&self, application: &Application) -> Option<String> {
         let sources = application.spec.dry_sources();
-        let mut pinned = sources.iter().enumerate().filter(|(_, source)| self.is_here(source) && self.pin(source).is_some());
-        let touched = pinned.find(|(index, _)| {
+        let pinned: Vec<usize> = sources
+            .iter()
+            .enumerate()
+            .filter(|(_, source)| self.is_here(source) && self.pin(source).is_some())
+            .map(|(index, _)| index)
+            .collect();
+        let follow = |indices: &[usize]| {
             let mut followed = sources.to_vec();
-            if let Some(source) = followed.get_mut(*index) {
+            for (_, source) in followed.iter_mut().enumerate().filter(|(index, _)| indices.contains(index)) {
                 source.target_revision.clone_from(&self.revisions.base_branch);
             }
             [Side::Base, Side::Head].iter().any(|side| self.reads_more(application, &followed, *side))
-        });
-        touched.map(|(_, source)| source.target_revision.clone())
+        };
+        // One that follows alone may be refused, where the other names files of the same repository.
+        let touched = pinned.iter().find(|index| follow(&[**index])).or_else(|| pinned.first().filter(|_| follow(&pinned)));
+        touched.and_then(|index| sources.get(*index)).map(|source| source.target_revision.clone())
     }
 
     /// Whether these sources would read a changed file that those in effect do not.
@@ -97,7 +104,8 @@ impl Sources<'_> {
         let identity = Identity::of(application, &self.workshop.settings);
         let references = self.references(application, followed, side);
         let mut inputs = Inputs::default();
-        for source in followed.iter().filter(|source| self.is_here(source) && self.pin(source).is_none()) {
+        // A chart from elsewhere may read value files of this repository.
+        for source in followed.iter().filter(|source| !source.chart.is_empty() || (self.is_here(source) && self.pin(source).is_none())) {
             inputs.extend(&self.inputs_of(application, source, side, &identity, &references));
         }
         let changes = &self.revisions.changes;

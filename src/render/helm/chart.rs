@@ -36,6 +36,8 @@ pub(super) struct Dependency {
     pub(super) alias: String,
     /// Paths of the values that switch it on, with commas between.
     pub(super) condition: String,
+    /// Names below the value `tags` that switch it on.
+    pub(super) tags: Vec<String>,
 }
 
 impl Dependency {
@@ -76,6 +78,7 @@ fn dependencies(value: &Value) -> Vec<Dependency> {
         repository: text(one, "repository"),
         alias: text(one, "alias"),
         condition: text(one, "condition"),
+        tags: one.get("tags").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
     });
     read.collect()
 }
@@ -147,13 +150,21 @@ fn place_in(tree: &Tree, chart: &str, relative: &str, depth: usize) -> Option<Te
 }
 
 /// The directories below `charts/` whose chart has this name.
-fn vendored(tree: &Tree, chart: &str, name: &str) -> Vec<String> {
+pub(super) fn vendored(tree: &Tree, chart: &str, name: &str) -> Vec<String> {
+    vendored_charts(tree, chart).into_iter().filter(|(_, own)| own == name).map(|(directory, _)| directory).collect()
+}
+
+/// The directories below `charts/` with the names of their charts.
+pub(super) fn vendored_charts(tree: &Tree, chart: &str) -> Vec<(String, String)> {
     let folder = join(chart, "charts");
     let prefix = folder.len() + 1;
     let mut names: Vec<&str> = tree.under(&folder).iter().filter_map(|entry| Some(entry.path.get(prefix..)?.split_once('/')?.0)).collect();
     names.dedup();
     let directories = names.into_iter().map(|directory| join(&folder, directory));
-    directories.filter(|directory| Chart::read(tree, directory).is_some_and(|chart| chart.name == name)).collect()
+    directories
+        .filter_map(|directory| Some((Chart::read(tree, &directory)?.name, directory)))
+        .map(|(name, directory)| (directory, name))
+        .collect()
 }
 
 /// A path below a directory.

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::glob;
-use crate::render::{Inputs, Reference, RenderError, Stop};
+use crate::render::{Elsewhere, Inputs, Reference, RenderError, Stop};
 use crate::repo::{LinkError, LinkTarget, Tree, clean_path};
 
 /// A file that helm is given.
@@ -131,8 +131,8 @@ impl Lookup<'_> {
 
     /// What the entries of `valueFiles` and the paths of `fileParameters` look for, by tree: the files whether they exist or not, and for a
     /// glob the folder in which it looks.
-    pub(super) fn noted(&self, entries: &mut dyn Iterator<Item = &str>) -> Vec<(Tree, Inputs)> {
-        let mut noted: Vec<(Tree, Inputs)> = Vec::new();
+    pub(super) fn noted(&self, entries: &mut dyn Iterator<Item = &str>) -> Vec<Elsewhere> {
+        let mut noted: Vec<Elsewhere> = Vec::new();
         for file in entries.filter_map(|entry| self.place(entry).ok()) {
             let Some((tree, path)) = self.tree_of(&file) else { continue };
             let mut inputs = Inputs::default();
@@ -143,9 +143,11 @@ impl Lookup<'_> {
                 }
                 _ => inputs.file(path),
             }
-            match noted.iter_mut().find(|(known, _)| known.revision() == tree.revision()) {
-                Some((_, known)) => known.extend(&inputs),
-                None => noted.push((tree.clone(), inputs)),
+            let is_compared =
+                matches!(&file, ValueFile::Referenced(name, _) if self.references.get(name).is_some_and(|one| one.is_compared));
+            match noted.iter_mut().find(|known| known.tree.revision() == tree.revision() && known.is_compared == is_compared) {
+                Some(known) => known.inputs.extend(&inputs),
+                None => noted.push(Elsewhere { tree: tree.clone(), inputs, is_compared }),
             }
         }
         noted

@@ -84,6 +84,11 @@ impl<'a> Places<'a> {
         places
     }
 
+    /// The patches, each with the object that it changes.
+    pub(super) fn into_patches(self) -> Vec<(ResourceKey, Origin)> {
+        self.patches
+    }
+
     /// The kustomization that is built.
     pub(super) fn top(&self) -> &Origin {
         &self.top
@@ -160,6 +165,7 @@ fn at(file: &Arc<str>, side: Side, place: &DocumentPlace, within: String) -> Ori
     Origin { path: Arc::clone(file), side, document: place.range.clone(), line: place.line, within, rendered: None }
 }
 
-fn whole(file: &Arc<str>, side: Side) -> Origin {
+/// A file as a whole.
+pub(super) fn whole(file: &Arc<str>, side: Side) -> Origin {
     Origin { path: Arc::clone(file), side, document: 0..0, line: 1, within: String::new(), rendered: None }
 }
