@@ -118,10 +118,13 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     let config = &configuration.config;
     revisions.know_urls(options, &config.repository_urls);
     let rules = policy::rules(builtin?, &configuration, &mut revisions)?;
-    let loaded = match configuration.snapshots(options, &mut revisions) {
+    let mut loaded = match configuration.snapshots(options, &mut revisions) {
         Some(configured) => Some(snapshot::load_from(&configured, &options.access())?),
         None => loaded?,
     };
+    if let Some(live) = &mut loaded {
+        revisions.notes.extend(live.know_clusters(&configuration::clusters(config)));
+    }
     let sources = sources::Sources::new(&revisions, options, config, loaded.as_ref(), kept);
     let mut discovered = applications::discover(&sources, loaded.as_ref(), options.all, &held::Held::default());
     let unseen = seen::unseen_commits(&discovered, &sources);

@@ -60,6 +60,9 @@ pub struct Config {
     /// Live state to compare with, where `--snapshot` names none.
     #[serde(deserialize_with = "filled")]
     pub snapshots: Snapshots,
+    /// The clusters that Argo CD knows, each with a name of its own, where the snapshot has no cluster Secrets or there is none.
+    #[serde(deserialize_with = "values::clusters")]
+    pub clusters: Vec<Cluster>,
     /// The programs that render. A `PRESYNC_HELM` (`_KUSTOMIZE`, `_KUBECTL`) in the environment wins.
     #[serde(deserialize_with = "filled")]
     pub tools: Tools,
@@ -186,6 +189,26 @@ pub struct Snapshots {
     #[serde(deserialize_with = "values::age")]
     #[cfg_attr(test, schemars(with = "Option<String>", extend("pattern" = "^[0-9]+[smhd]$")))]
     pub max_age: Option<i64>,
+}
+
+/// A cluster that Argo CD knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Cluster {
+    /// Its name.
+    pub name: String,
+    /// URL of its API server.
+    pub server: String,
+    /// The project that it is tied to.
+    #[serde(default, deserialize_with = "filled")]
+    pub project: String,
+    /// Labels of its Secret; the one that makes it a cluster Secret is understood.
+    #[serde(default, deserialize_with = "filled")]
+    pub labels: BTreeMap<String, String>,
+    /// Annotations of its Secret.
+    #[serde(default, deserialize_with = "filled")]
+    pub annotations: BTreeMap<String, String>,
 }
 
 /// The programs that render: names to be looked up in `PATH`, or absolute paths.

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::options::Options;
 use super::revisions::Revisions;
-use crate::config::{Config, ConfigError, FILE};
+use crate::config::{Cluster, Config, ConfigError, FILE};
 use crate::repo::{LinkError, LinkTarget, Tree};
+use crate::snapshot::ClusterInfo;
 
 /// The configuration that counts, and what the change does to it.
 #[derive(Default)]
@@ -78,6 +79,15 @@ impl Configuration {
         };
         Some(sources.iter().map(placed).collect())
     }
+}
+
+/// The clusters that the configuration names.
+pub(super) fn clusters(config: &Config) -> Vec<ClusterInfo> {
+    let of = |cluster: &Cluster| {
+        let Cluster { name, server, project, labels, annotations } = cluster;
+        ClusterInfo::configured(name, server, project, labels.clone(), annotations.clone())
+    };
+    config.clusters.iter().map(of).collect()
 }
 
 /// The path from the repository's root, of a file inside of it.

@@ -86,7 +86,7 @@ impl<'a> SetGround<'a> {
                 owned.entry(AppId::new(&id.namespace, set)).or_default().push((Arc::clone(application), Arc::clone(object)));
             }
         }
-        let no_snapshot = || Clusters::Unknown("the clusters are not known without a snapshot".to_owned());
+        let no_snapshot = || Clusters::without_snapshot(&sources.clusters);
         Self {
             live_state: live,
             live: live.map(|live| live_sets(live, problems)).unwrap_or_default(),

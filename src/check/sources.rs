@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use self::known::{Known, Reads};
+use super::configuration;
 use super::options::Options;
 use super::revisions::Revisions;
 use crate::argocd::names::{GROUP, IN_CLUSTER_NAME, IN_CLUSTER_SERVER, SKIP_FILE_RENDERING};
@@ -59,6 +60,8 @@ pub(super) struct Sources<'a> {
     jobs: Mutex<HashMap<Key, Arc<OnceLock<Made>>>>,
     /// Files out of which Applications are taken; none where all are.
     pub(super) roots: Patterns,
+    /// The clusters that the configuration names.
+    pub(super) clusters: Vec<ClusterInfo>,
     broken_links: [Option<String>; 2],
     /// Mistakes of presync's own.
     pub(super) bugs: Bugs,
@@ -102,6 +105,7 @@ impl<'a> Sources<'a> {
             known: Known::default(),
             jobs: Mutex::default(),
             roots: config.roots.clone(),
+            clusters: configuration::clusters(config),
             broken_links: [broken(Side::Base), broken(Side::Head)],
             bugs: Bugs::default(),
             judged_urls: Mutex::default(),

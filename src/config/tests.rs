@@ -21,7 +21,7 @@ fn mistake(text: &str) -> (String, Option<String>, Option<String>) {
 
 #[test]
 fn an_empty_file_sets_nothing() {
-    for text in ["", "# nothing\n", "---\n", "{}", "plugins:\n", "plugins: {}\n", "rules:\nseverity:\nwaivers: []\nroots:\nsnapshots:\n"] {
+    for text in ["", "# nothing\n", "---\n", "{}", "plugins:\n", "plugins: {}\n", "rules:\nseverity:\nwaivers: []\nroots:\nsnapshots:\nclusters:\n"] {
         assert_eq!(parse(text), Config::default(), "{text:?}");
     }
 }
@@ -50,6 +50,7 @@ suppressions: {ofThisChange: count}
 roots: argocd/**
 repositoryUrls: ['https://git.example.test/fleet']
 snapshots: {sources: ['s3://state/eu'], maxAge: 7d}
+clusters: [{name: eu-1, server: 'https://eu-1.example.test', labels: {region: eu}}]
 tools: {helm: helm3, kustomize: /opt/kustomize}
 ",
     );
@@ -65,6 +66,7 @@ tools: {helm: helm3, kustomize: /opt/kustomize}
     assert_eq!(config.suppressions.of_this_change, OfThisChange::Count);
     assert!(config.roots.any(["argocd/prod/root.yaml"]) && !config.roots.any(["docs/example.yaml"]));
     assert_eq!(config.snapshots.max_age, Some(7 * 86_400));
+    assert_eq!((config.clusters[0].name.as_str(), config.clusters[0].labels["region"].as_str()), ("eu-1", "eu"));
     assert_eq!(config.tools.helm, Some(Program("helm3".to_owned())));
 }
 
@@ -110,6 +112,16 @@ fn a_program_is_no_file_of_the_repository() {
     assert!(message.contains("./render.sh is a path in the repository") && help.is_some(), "{message}");
     assert!(mistake("plugins:\n  tanka: []\n").0.contains("empty"));
     assert!(mistake("tools:\n  helm: bin/helm\n").0.contains("bin/helm is a path in the repository"));
+}
+
+#[test]
+fn clusters_have_a_server_and_a_name_of_their_own() {
+    let (message, _, help) = mistake("clusters:\n  - {name: eu, server: https://a}\n  - {name: eu, server: https://b}\n");
+    assert_eq!(message, ".presync.yaml:2:3: clusters: two clusters are named `eu`");
+    assert!(help.unwrap().contains("one cluster for each name"));
+    assert!(mistake("clusters:\n  - {name: eu}\n").0.contains("`server` is missing"));
+    assert!(mistake("clusters:\n  - {name: '', server: https://a}\n").0.contains("not empty"));
+    assert!(mistake("clusters: {eu: https://a}\n").0.contains("a list of clusters"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 
+use super::Cluster;
 use super::error::HELP;
 
 /// A program and its arguments.
@@ -77,6 +78,38 @@ impl<'de> Deserialize<'de> for Command {
         }
         deserializer.deserialize_seq(Words)
     }
+}
+
+/// Clusters, each with a server and a name of its own.
+pub(super) fn clusters<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Cluster>, D::Error> {
+    struct Clusters;
+    impl<'de> Visitor<'de> for Clusters {
+        type Value = Vec<Cluster>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a list of clusters, each with a name and a server")
+        }
+
+        fn visit_unit<E: de::Error>(self) -> Result<Vec<Cluster>, E> {
+            Ok(Vec::new())
+        }
+
+        fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Vec<Cluster>, A::Error> {
+            let mut clusters: Vec<Cluster> = Vec::new();
+            while let Some(cluster) = items.next_element::<Cluster>()? {
+                if cluster.name.is_empty() || cluster.server.is_empty() {
+                    return Err(de::Error::custom("a cluster needs a name and a server that are not empty"));
+                }
+                if clusters.iter().any(|known| known.name == cluster.name) {
+                    let help = "Argo CD takes one cluster for each name: give each its own, or remove one of them.";
+                    return Err(de::Error::custom(format!("two clusters are named `{}`{HELP}{help}", cluster.name)));
+                }
+                clusters.push(cluster);
+            }
+            Ok(clusters)
+        }
+    }
+    deserializer.deserialize_any(Clusters)
 }
 
 /// Why a waiver is fine.

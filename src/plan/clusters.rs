@@ -57,7 +57,7 @@ pub fn knows_clusters(live: &LiveState) -> bool {
 
 /// Whether the snapshot names any cluster besides the one Argo CD runs in.
 fn knows_names(live: &LiveState) -> bool {
-    let is_another = |cluster: &ClusterInfo| !cluster.name.is_empty() && &*cluster.server != IN_CLUSTER_SERVER;
+    let is_another = |cluster: &ClusterInfo| !cluster.name.is_empty() && !cluster.configured && &*cluster.server != IN_CLUSTER_SERVER;
     knows_clusters(live) || live.clusters().iter().any(|cluster| !cluster.registered && is_another(cluster))
 }
 

@@ -42,6 +42,8 @@ pub struct ClusterInfo {
     pub labels: BTreeMap<String, String>,
     /// Annotations of the cluster Secret.
     pub annotations: BTreeMap<String, String>,
+    /// Only the configuration of presync names it.
+    pub configured: bool,
 }
 
 /// Why a cluster name leads nowhere. Argo CD refuses the destination in both cases.
@@ -113,6 +115,44 @@ impl Clusters {
         Self { list, by_name, in_cluster_enabled }
     }
 
+    /// Takes in clusters that the configuration of presync names. Cluster Secrets decide alone where there are any. Hands on what is left out,
+    /// and why, in sentences.
+    pub(super) fn know(&mut self, configured: &[ClusterInfo], settings: &Settings) -> Vec<String> {
+        let has_secrets = self.list.iter().any(|cluster| cluster.registered);
+        let (mut left_out, mut statements) = (Vec::new(), Vec::new());
+        for cluster in configured {
+            let name = &cluster.name;
+            let known = self.list.iter().find(|known| known.name == *name && known.registered == has_secrets);
+            match known {
+                None if has_secrets => left_out.push(format!(
+                    "the configuration names the cluster {name}, of which the snapshot has no Secret: it is left out, for the cluster Secrets of the snapshot decide"
+                )),
+                Some(known) if has_secrets => {
+                    let differing = cluster.differing(known);
+                    if !differing.is_empty() {
+                        left_out.push(format!(
+                            "the cluster {name} has another {} in the configuration than in its Secret in the snapshot: the Secret counts",
+                            differing.join(", ")
+                        ));
+                    }
+                }
+                Some(known) if known.server != cluster.server => left_out.push(format!(
+                    "the cluster {name} is at {} in the configuration and at {} in the snapshot: the snapshot counts",
+                    cluster.server, known.server
+                )),
+                known => {
+                    let is_new = known.is_none() || **name == *IN_CLUSTER_NAME;
+                    statements.push(ClusterInfo { configured: is_new, ..cluster.clone() });
+                }
+            }
+        }
+        if !statements.is_empty() {
+            statements.append(&mut self.list);
+            *self = Self::new(statements, settings);
+        }
+        left_out
+    }
+
     /// All of them, sorted by server and name.
     pub(super) fn list(&self) -> &[ClusterInfo] {
         &self.list
@@ -148,6 +188,43 @@ impl Clusters {
 }
 
 impl ClusterInfo {
+    /// A cluster that the configuration of presync names.
+    pub fn configured(
+        name: &str,
+        server: &str,
+        project: &str,
+        labels: BTreeMap<String, String>,
+        annotations: BTreeMap<String, String>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            server: trim_server(server).into(),
+            project: project.to_owned(),
+            labels,
+            annotations,
+            configured: true,
+            ..Self::default()
+        }
+    }
+
+    /// What generators read and another one has otherwise.
+    fn differing(&self, other: &Self) -> Vec<&'static str> {
+        let of_secret = |labels: &BTreeMap<String, String>| {
+            labels
+                .iter()
+                .filter(|(name, _)| *name != SECRET_TYPE_LABEL)
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect::<Vec<_>>()
+        };
+        let all = [
+            ("server", self.server != other.server),
+            ("project", self.project != other.project),
+            ("labels", of_secret(&self.labels) != of_secret(&other.labels)),
+            ("annotations", self.annotations != other.annotations),
+        ];
+        all.into_iter().filter(|(_, differs)| *differs).map(|(what, _)| what).collect()
+    }
+
     /// Takes over what another statement about the same cluster says besides.
     fn complete(&mut self, other: &Self) {
         if self.name.is_empty() {
@@ -157,6 +234,7 @@ impl ClusterInfo {
             self.project.clone_from(&other.project);
         }
         self.registered |= other.registered;
+        self.configured |= other.configured;
         self.only_managed |= other.only_managed;
         self.kinds_complete |= other.kinds_complete;
         self.kubernetes_version = self.kubernetes_version.take().or_else(|| other.kubernetes_version.clone());
@@ -238,6 +316,39 @@ mod tests {
         assert!(matches!(off.by_name("home"), Err(ClusterError::Unknown(_))));
         assert!(matches!(off.by_name("in-cluster"), Err(ClusterError::Unknown(_))));
         assert_eq!(off.by_server(IN_CLUSTER_SERVER), None);
+    }
+
+    fn configured(name: &str, server: &str, region: &str) -> ClusterInfo {
+        ClusterInfo::configured(name, server, "", [("region".to_owned(), region.to_owned())].into(), BTreeMap::new())
+    }
+
+    #[test]
+    fn configured_clusters_complete_those_that_a_snapshot_names_without_a_secret() {
+        let settings = Settings::default();
+        let mut clusters = Clusters::new(vec![named("eu", "https://a"), named("us", "https://b")], &settings);
+        let said = clusters.know(
+            &[configured("eu", "https://a/", "eu"), configured("us", "https://x", "us"), configured("ap", "https://c", "ap")],
+            &settings,
+        );
+        assert_eq!(said, ["the cluster us is at https://x in the configuration and at https://b in the snapshot: the snapshot counts"]);
+        let all: Vec<_> = clusters.list().iter().map(|one| (&*one.name, one.configured, one.labels.len())).collect();
+        assert_eq!(all, [("eu", false, 1), ("us", false, 0), ("ap", true, 1), ("in-cluster", false, 0)]);
+        assert_eq!(clusters.by_name("ap").as_deref(), Ok("https://c"));
+    }
+
+    #[test]
+    fn cluster_secrets_win_over_configured_clusters_and_what_differs_is_said() {
+        let settings = Settings::default();
+        let registered =
+            ClusterInfo { registered: true, labels: [("region".to_owned(), "eu".to_owned())].into(), ..named("eu", "https://a") };
+        let mut clusters = Clusters::new(vec![registered.clone()], &settings);
+        assert_eq!(clusters.know(&[configured("eu", "https://a", "eu")], &settings), Vec::<String>::new());
+        let said = clusters.know(&[configured("eu", "https://b", "us"), configured("ap", "https://c", "ap")], &settings);
+        assert_eq!(said.len(), 2);
+        assert!(said[0].contains("another server, labels in the configuration"), "{said:?}");
+        assert!(said[1].contains("ap, of which the snapshot has no Secret"), "{said:?}");
+        assert_eq!(clusters.list().iter().filter(|one| !one.name.is_empty()).count(), 2);
+        assert!(clusters.by_name("ap").is_err());
     }
 
     #[test]

@@ -164,6 +164,11 @@ impl LiveState {
         self.clusters.list()
     }
 
+    /// Takes in clusters that the configuration names, where no cluster Secret is there. Hands on what is left out, and why, in sentences.
+    pub fn know_clusters(&mut self, configured: &[ClusterInfo]) -> Vec<String> {
+        self.clusters.know(configured, &self.settings)
+    }
+
     /// The server URL of a destination's `name`.
     ///
     /// # Errors

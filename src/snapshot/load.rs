@@ -186,6 +186,7 @@ impl Loading {
                 unlisted: cluster.unlisted,
                 only_managed: cluster.only_managed,
                 kinds_complete: false,
+                configured: false,
                 project,
                 labels,
                 annotations,

@@ -19,7 +19,8 @@ use crate::snapshot::{AssumedObject, LiveState};
 
 /// Live state where there is no snapshot: what base renders stands in for it. Charts of Applications that nothing plans are not fetched.
 pub(in crate::check) fn assumed(discovered: &Discovered, sources: &Sources<'_>, all: bool) -> LiveState {
-    let nothing = LiveState::default();
+    let mut nothing = LiveState::default();
+    nothing.know_clusters(&sources.clusters);
     let world = World::new(&nothing, BTreeMap::new(), &[]);
     let applications: Vec<&Arc<Application>> =
         discovered.effective.iter().filter(|((side, _), _)| *side == Side::Base).map(|(_, application)| application).collect();
@@ -35,7 +36,9 @@ pub(in crate::check) fn assumed(discovered: &Discovered, sources: &Sources<'_>, 
             assumed_objects(application, touched, sources, &world)
         })
         .collect();
-    LiveState::assumed(objects.into_iter().flatten())
+    let mut live = LiveState::assumed(objects.into_iter().flatten());
+    live.know_clusters(&sources.clusters);
+    live
 }
 
 /// What an Application has in the cluster; the objects themselves are made when somebody looks at them. What was applied is only noted

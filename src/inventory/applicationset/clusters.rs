@@ -6,10 +6,13 @@ use serde_json::Value;
 
 use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER};
 use crate::manifest::{base64, label};
-use crate::snapshot::LiveState;
+use crate::snapshot::{ClusterInfo, LiveState};
 
 /// Label that makes a Secret one of Argo CD's own.
 const SECRET_TYPE: &str = "argocd.argoproj.io/secret-type";
+
+/// What to do where no cluster is known.
+const HELP: &str = "; list them under `clusters` in the configuration";
 
 /// A cluster Secret, as far as generators read it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,26 +51,44 @@ impl Clusters {
                 by_name.insert(cluster.name.clone(), cluster);
             }
         }
-        // Clusters that are stated without a Secret have no labels.
-        let stated = live.clusters().iter().filter(|cluster| !cluster.name.is_empty() && &*cluster.name != IN_CLUSTER_NAME);
-        for cluster in stated.filter(|cluster| !cluster.registered) {
+        // Of clusters that are stated without a Secret only those that the configuration names as well have labels.
+        let is_stated = |cluster: &&ClusterInfo| !cluster.registered && !cluster.name.is_empty();
+        let stated = live.clusters().iter().filter(is_stated).filter(|cluster| cluster.configured || &*cluster.name != IN_CLUSTER_NAME);
+        for cluster in stated {
             saw_secrets = true;
-            by_name.entry(cluster.name.to_string()).or_insert_with(|| Cluster {
-                name: cluster.name.to_string(),
-                server: cluster.server.to_string(),
-                labels: [(SECRET_TYPE.to_owned(), "cluster".to_owned())].into(),
-                ..Cluster::default()
-            });
+            by_name.entry(cluster.name.to_string()).or_insert_with(|| Cluster::stated(cluster));
         }
         if saw_secrets {
             Self::Known(by_name.into_values().collect())
         } else {
-            Self::Unknown("the snapshot holds no Secrets of Argo CD's namespace, so the clusters are not known".to_owned())
+            Self::Unknown(format!("the snapshot holds no Secrets of Argo CD's namespace, so the clusters are not known{HELP}"))
         }
+    }
+
+    /// What the configuration says where there is no snapshot.
+    pub fn without_snapshot(configured: &[ClusterInfo]) -> Self {
+        if configured.is_empty() {
+            return Self::Unknown(format!("the clusters are not known without a snapshot{HELP}"));
+        }
+        let by_name: BTreeMap<&str, Cluster> = configured.iter().map(|cluster| (&*cluster.name, Cluster::stated(cluster))).collect();
+        Self::Known(by_name.into_values().collect())
     }
 }
 
 impl Cluster {
+    /// A cluster without a Secret.
+    fn stated(cluster: &ClusterInfo) -> Self {
+        let mut labels = cluster.labels.clone();
+        labels.insert(SECRET_TYPE.to_owned(), "cluster".to_owned());
+        Self {
+            name: cluster.name.to_string(),
+            server: cluster.server.to_string(),
+            project: cluster.project.clone(),
+            labels,
+            annotations: cluster.annotations.clone(),
+        }
+    }
+
     fn of_secret(secret: &Value) -> Option<Self> {
         if label(secret, SECRET_TYPE) != Some("cluster") {
             return None;
