@@ -5,6 +5,7 @@
 
 mod applications;
 mod broken;
+mod clones;
 mod comments;
 mod configuration;
 mod deciding;
@@ -125,7 +126,8 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     if let Some(live) = &mut loaded {
         revisions.notes.extend(live.know_clusters(&configuration::clusters(config)));
     }
-    let sources = sources::Sources::new(&revisions, options, config, loaded.as_ref(), kept);
+    let clones = clones::Clones::new(&config.clones, &mut revisions);
+    let sources = sources::Sources::new(&revisions, options, config, clones, loaded.as_ref(), kept);
     let mut discovered = applications::discover(&sources, loaded.as_ref(), options.all, &held::Held::default());
     let unseen = seen::unseen_commits(&discovered, &sources);
     let (live, missing) = match loaded {
@@ -169,6 +171,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     if let Err(error) = sources.workshop.parser.keep() {
         outcome.notes.push(format!("what was read cannot be kept for the next run: {error}"));
     }
+    outcome.notes.extend(sources.clones.notes());
     outcome.notes.extend(unseen);
     outcome.notes.extend(planned.notes);
     let of = if live.is_assumed() { "what base renders" } else { "snapshot" };

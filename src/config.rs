@@ -63,6 +63,9 @@ pub struct Config {
     /// The clusters that Argo CD knows, each with a name of its own, where the snapshot has no cluster Secrets or there is none.
     #[serde(deserialize_with = "values::clusters")]
     pub clusters: Vec<Cluster>,
+    /// Local clones of other repositories, for the git generators that read them. Nothing is fetched.
+    #[serde(deserialize_with = "filled")]
+    pub clones: Vec<LocalClone>,
     /// The programs that render. A `PRESYNC_HELM` (`_KUSTOMIZE`, `_KUBECTL`) in the environment wins.
     #[serde(deserialize_with = "filled")]
     pub tools: Tools,
@@ -209,6 +212,18 @@ pub struct Cluster {
     /// Annotations of its Secret.
     #[serde(default, deserialize_with = "filled")]
     pub annotations: BTreeMap<String, String>,
+}
+
+/// A local clone of another repository.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LocalClone {
+    /// URL under which generators know the repository; the scheme does not matter.
+    pub url: String,
+    /// Folder of the clone, from the repository's root or absolute.
+    #[serde(deserialize_with = "values::folder")]
+    pub path: String,
 }
 
 /// The programs that render: names to be looked up in `PATH`, or absolute paths.

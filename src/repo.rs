@@ -61,6 +61,21 @@ impl Repository {
         Self::discover_with(dir, &gix::open::Permissions::all())
     }
 
+    /// Opens the repository whose working tree or, if it is bare, whose own folder this is. Nothing in the environment changes which files are
+    /// read: it speaks of the repository that a hook was called for.
+    ///
+    /// # Errors
+    /// As [`Repository::discover`]; a folder somewhere inside of a repository is none.
+    pub fn at(dir: &Path) -> Result<Self, RepoError> {
+        let mut permissions = gix::open::Permissions::all();
+        permissions.env.git_prefix = gix::sec::Permission::Deny;
+        permissions.env.objects = gix::sec::Permission::Deny;
+        let repository = Self::discover_with(dir, &permissions)?;
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let own = repository.root().unwrap_or_else(|| repository.shared.git_dir());
+        if real(own) == real(dir) { Ok(repository) } else { Err(RepoError::NotARepository { dir: dir.to_owned() }) }
+    }
+
     fn discover_with(dir: &Path, permissions: &gix::open::Permissions) -> Result<Self, RepoError> {
         if !dir.is_dir() {
             return Err(RepoError::NotARepository { dir: dir.to_owned() });

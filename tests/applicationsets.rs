@@ -11,6 +11,7 @@ use presync::check::{self, Head, Options, Outcome};
 use presync::inventory::Definition;
 use presync::render::Programs;
 use presync::report::{Style, applications};
+use tempfile::TempDir;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/applicationsets")
@@ -18,11 +19,16 @@ fn folder() -> PathBuf {
 
 fn run() -> Outcome {
     let repository = support::lay_out(&folder().join("base"), &folder().join("head"));
+    run_in(repository.path(), vec![folder().join("live").to_string_lossy().into_owned()])
+}
+
+/// Checks the branch `change` of a repository against its branch `main`.
+fn run_in(repository: &Path, snapshots: Vec<String>) -> Outcome {
     let options = Options {
-        repo: repository.path().to_path_buf(),
+        repo: repository.to_path_buf(),
         base: Some("main".to_owned()),
         head: Head::Revision("change".to_owned()),
-        snapshots: vec![folder().join("live").to_string_lossy().into_owned()],
+        snapshots,
         repo_urls: vec![support::REPOSITORY_URL.to_owned()],
         max_snapshot_age: None,
         applications: Vec::new(),
@@ -92,4 +98,80 @@ fn the_tree_shows_who_makes_what_and_what_changes() {
     assert!(below.contains(&"more") && below.contains(&"tenants"), "{below:?}");
     let all = applications::tree(&outcome.inventory, &outcome.plans, true);
     assert!(all.len() >= nodes.len());
+}
+
+/// Another repository with a folder for each tenant: three at the tag `v1`, two on `main`.
+fn values() -> TempDir {
+    let values = TempDir::new().unwrap();
+    support::git(values.path(), &["init", "--quiet", "--initial-branch=main"]);
+    for tenant in ["amber", "blue", "cobalt"] {
+        support::write(values.path(), &format!("tenants/{tenant}/values.yaml"), "a: b\n");
+    }
+    support::commit(values.path(), "three");
+    support::git(values.path(), &["tag", "v1"]);
+    std::fs::remove_dir_all(values.path().join("tenants/cobalt")).unwrap();
+    support::commit(values.path(), "two");
+    values
+}
+
+/// The names that a set generates which reads the other repository at this revision, or what is not judged.
+fn tenants(config: &str, revision: &str) -> Result<Vec<String>, String> {
+    let sides = TempDir::new().unwrap();
+    let set = |revision: &str| {
+        format!(
+            "apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {{name: tenants, namespace: argocd}}
+spec:
+  goTemplate: true
+  generators: [{{git: {{repoURL: 'git@git.example.test:platform/values.git', revision: '{revision}', directories: [{{path: tenants/*}}]}}}}]
+  template:
+    metadata: {{name: 'tenant-{{{{.path.basename}}}}'}}
+    spec:
+      project: default
+      source: {{repoURL: {}, path: tenant}}
+      destination: {{server: https://kubernetes.default.svc, namespace: '{{{{.path.basename}}}}'}}
+",
+            support::REPOSITORY_URL
+        )
+    };
+    for (side, revision) in [("base", "v1"), ("head", revision)] {
+        support::write(&sides.path().join(side), "sets/tenants.yaml", &set(revision));
+        support::write(&sides.path().join(side), "root.yaml", &support::application("root", "sets"));
+        support::write(&sides.path().join(side), "tenant/site.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: site}\n");
+        support::write(&sides.path().join(side), ".presync.yaml", config);
+    }
+    let repository = support::lay_out(&sides.path().join("base"), &sides.path().join("head"));
+    let outcome = run_in(repository.path(), Vec::new());
+    if let Some(unjudged) = outcome.unjudged.iter().find(|unjudged| unjudged.what.contains("ApplicationSet")) {
+        return Err(format!("{}: {}", unjudged.what, unjudged.why));
+    }
+    let generated = outcome.inventory.entries.values().filter_map(|entry| entry.head.as_ref()).filter(|head| head.generated.is_some());
+    Ok(generated.map(|head| head.application.id.name.to_string()).collect())
+}
+
+#[test]
+fn a_git_generator_reads_the_clone_of_another_repository_at_its_revision() {
+    let values = values();
+    let clone = |path: &Path| format!("clones: [{{url: 'https://git.example.test/platform/values', path: {}}}]\n", path.display());
+    let all = ["tenant-amber", "tenant-blue", "tenant-cobalt"].map(str::to_owned).to_vec();
+    assert_eq!(tenants(&clone(values.path()), "nowhere").unwrap_err().matches("does not have the revision").count(), 1);
+    assert_eq!(tenants(&clone(values.path()), "refs/tags/v1"), Ok(all));
+    for revision in ["main", "HEAD", ""] {
+        assert_eq!(tenants(&clone(values.path()), revision), Ok(["tenant-amber", "tenant-blue"].map(str::to_owned).to_vec()), "{revision}");
+    }
+    let bare = TempDir::new().unwrap();
+    support::git(bare.path(), &["clone", "--quiet", "--bare", &values.path().to_string_lossy(), "."]);
+    assert_eq!(tenants(&clone(bare.path()), "main").unwrap().len(), 2);
+}
+
+#[test]
+fn without_a_usable_clone_a_set_that_reads_another_repository_is_not_judged() {
+    let values = values();
+    assert!(tenants("", "main").unwrap_err().contains("name a clone of it under `clones`"));
+    let inside =
+        format!("clones: [{{url: 'https://git.example.test/platform/values', path: {}}}]\n", values.path().join("tenants").display());
+    assert!(tenants(&inside, "main").unwrap_err().contains("is not inside a Git repository"));
+    let own = "clones: [{url: 'https://git.example.test/platform/values', path: ./tenant}]\n";
+    assert!(tenants(own, "main").unwrap_err().contains("not this repository"));
 }

@@ -66,8 +66,8 @@ pub(super) struct SetGround<'a> {
     pub(super) projects: BTreeMap<String, Project>,
     controller: Controller,
     files: [Arc<GitFiles>; 2],
-    /// The files of revisions that the change does not reach.
-    pinned: Mutex<BTreeMap<String, Arc<GitFiles>>>,
+    /// The files that the change does not reach, by repository and revision.
+    pinned: Mutex<BTreeMap<[String; 2], Arc<GitFiles>>>,
     all: bool,
 }
 
@@ -100,9 +100,9 @@ impl<'a> SetGround<'a> {
         }
     }
 
-    fn pinned_files(&self, revision: &str, tree: &Tree) -> Arc<GitFiles> {
+    fn pinned_files(&self, url: &str, revision: &str, tree: &Tree) -> Arc<GitFiles> {
         let mut pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(pinned.entry(revision.to_owned()).or_insert_with(|| Arc::new(GitFiles::new(tree))))
+        Arc::clone(pinned.entry([url, revision].map(str::to_owned)).or_insert_with(|| Arc::new(GitFiles::new(tree))))
     }
 
     fn owned_by(&self, set: &AppId) -> &[Owned] {
@@ -254,7 +254,7 @@ impl Finder<'_> {
     fn expand(&self, set: &ApplicationSet) -> Expansion {
         let files = |url: &str, revision: &str| match self.sources.generator_files(url, revision)? {
             None => Ok(Arc::clone(&self.ground.files[usize::from(self.side == Side::Head)])),
-            Some(tree) => Ok(self.ground.pinned_files(revision, &tree)),
+            Some(tree) => Ok(self.ground.pinned_files(url, revision, &tree)),
         };
         applicationset::expand(
             set,

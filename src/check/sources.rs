@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use self::known::{Known, Reads};
+use super::clones::Clones;
 use super::configuration;
 use super::options::Options;
 use super::revisions::Revisions;
@@ -60,6 +61,8 @@ pub(super) struct Sources<'a> {
     jobs: Mutex<HashMap<Key, Arc<OnceLock<Made>>>>,
     /// Files out of which Applications are taken; none where all are.
     pub(super) roots: Patterns,
+    /// Local clones of other repositories.
+    pub(super) clones: Clones,
     /// The clusters that the configuration names.
     pub(super) clusters: Vec<ClusterInfo>,
     broken_links: [Option<String>; 2],
@@ -75,7 +78,14 @@ pub(super) struct Sources<'a> {
 
 impl<'a> Sources<'a> {
     /// Nothing rendered yet.
-    pub(super) fn new(revisions: &'a Revisions, options: &Options, config: &Config, live: Option<&LiveState>, kept: Kept) -> Self {
+    pub(super) fn new(
+        revisions: &'a Revisions,
+        options: &Options,
+        config: &Config,
+        clones: Clones,
+        live: Option<&LiveState>,
+        kept: Kept,
+    ) -> Self {
         let broken = |side: Side| {
             let links = revisions.tree(side).out_of_bounds_links().ok()?;
             links.first().map(|link| format!("{} points to {}", link.path, link.target))
@@ -105,6 +115,7 @@ impl<'a> Sources<'a> {
             known: Known::default(),
             jobs: Mutex::default(),
             roots: config.roots.clone(),
+            clones,
             clusters: configuration::clusters(config),
             broken_links: [broken(Side::Base), broken(Side::Head)],
             bugs: Bugs::default(),
@@ -175,9 +186,15 @@ impl<'a> Sources<'a> {
     /// # Errors
     /// Why they are not known.
     pub(super) fn generator_files(&self, url: &str, revision: &str) -> Result<Option<Tree>, String> {
+        if let Some(files) = self.clones.files(url, revision) {
+            return files.map(Some);
+        }
         let source = Source { repo_url: url.to_owned(), target_revision: revision.to_owned(), ..Source::default() };
         if !self.is_here(&source) {
-            return Err(format!("it reads {}, which is not this repository; say --repo-url if it is", crate::repo::without_password(url)));
+            return Err(format!(
+                "it reads {}, which is not this repository; say --repo-url if it is, or name a clone of it under `clones` in the configuration",
+                crate::repo::without_password(url)
+            ));
         }
         if self.pin(&source).is_none() {
             return Ok(None);

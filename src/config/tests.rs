@@ -21,7 +21,15 @@ fn mistake(text: &str) -> (String, Option<String>, Option<String>) {
 
 #[test]
 fn an_empty_file_sets_nothing() {
-    for text in ["", "# nothing\n", "---\n", "{}", "plugins:\n", "plugins: {}\n", "rules:\nseverity:\nwaivers: []\nroots:\nsnapshots:\nclusters:\n"] {
+    for text in [
+        "",
+        "# nothing\n",
+        "---\n",
+        "{}",
+        "plugins:\n",
+        "plugins: {}\n",
+        "rules:\nseverity:\nwaivers: []\nroots:\nsnapshots:\nclusters:\nclones:\n",
+    ] {
         assert_eq!(parse(text), Config::default(), "{text:?}");
     }
 }
@@ -50,6 +58,7 @@ suppressions: {ofThisChange: count}
 roots: argocd/**
 repositoryUrls: ['https://git.example.test/fleet']
 snapshots: {sources: ['s3://state/eu'], maxAge: 7d}
+clones: [{url: 'https://git.example.test/values', path: ../values}]
 clusters: [{name: eu-1, server: 'https://eu-1.example.test', labels: {region: eu}}]
 tools: {helm: helm3, kustomize: /opt/kustomize}
 ",
@@ -67,6 +76,7 @@ tools: {helm: helm3, kustomize: /opt/kustomize}
     assert!(config.roots.any(["argocd/prod/root.yaml"]) && !config.roots.any(["docs/example.yaml"]));
     assert_eq!(config.snapshots.max_age, Some(7 * 86_400));
     assert_eq!((config.clusters[0].name.as_str(), config.clusters[0].labels["region"].as_str()), ("eu-1", "eu"));
+    assert_eq!(config.clones[0].path, "../values");
     assert_eq!(config.tools.helm, Some(Program("helm3".to_owned())));
 }
 
@@ -126,6 +136,7 @@ fn clusters_have_a_server_and_a_name_of_their_own() {
 
 #[test]
 fn folders_of_rules_lie_inside_of_the_repository() {
+    assert!(mistake("clones: [{url: 'https://a', path: .}]\n").0.contains("no folder of a clone"));
     for path in ["/etc", "../policies", "a/../../b", "./"] {
         assert!(mistake(&format!("rules: ['{path}']\n")).0.contains("leaves the repository"), "{path}");
     }

@@ -112,6 +112,15 @@ pub(super) fn clusters<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec
     deserializer.deserialize_any(Clusters)
 }
 
+/// A folder, inside of the repository or elsewhere.
+pub(super) fn folder<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let path = String::deserialize(deserializer)?;
+    if path.trim_matches(['.', '/']).is_empty() {
+        return Err(de::Error::custom(format!("`{path}` is no folder of a clone{HELP}Name its folder, for example ../values.")));
+    }
+    Ok(path)
+}
+
 /// Why a waiver is fine.
 pub(super) fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let reason = String::deserialize(deserializer)?;

@@ -1,13 +1,21 @@
-//! Directories and files of this repository as the git generator lists them.
+//! Directories and files of a repository as the git generator lists them.
 
 use std::sync::OnceLock;
 
-use crate::repo::{EntryKind, Tree};
+use crate::repo::{EntryKind, RepoError, Tree};
 
 /// The files of one side, with their directories listed once.
 pub struct GitFiles {
     tree: Tree,
     directories: OnceLock<Vec<String>>,
+}
+
+/// Why a file cannot be read.
+pub(super) enum Unread {
+    /// Argo CD cannot read it either.
+    Fails(String),
+    /// This clone of the repository lacks its content.
+    NotHere(String),
 }
 
 impl GitFiles {
@@ -53,16 +61,20 @@ impl GitFiles {
     ///
     /// # Errors
     /// In words.
-    pub(super) fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        let entry = self.tree.get(path).ok_or_else(|| format!("{path} is not there"))?;
+    pub(super) fn read(&self, path: &str) -> Result<Vec<u8>, Unread> {
+        let failed = |error: RepoError| match error {
+            RepoError::MissingObject { .. } => Unread::NotHere(error.to_string()),
+            other => Unread::Fails(other.to_string()),
+        };
+        let entry = self.tree.get(path).ok_or_else(|| Unread::Fails(format!("{path} is not there")))?;
         let bytes = match entry.kind {
             EntryKind::Symlink => match self.tree.resolve_link(path) {
                 Ok(crate::repo::LinkTarget::File(target)) => self.tree.read_entry(&target),
-                Ok(_) => return Err(format!("{path} is a link to a directory")),
-                Err(error) => return Err(error.to_string()),
+                Ok(_) => return Err(Unread::Fails(format!("{path} is a link to a directory"))),
+                Err(error) => return Err(Unread::Fails(error.to_string())),
             },
             _ => self.tree.read_entry(entry),
         };
-        bytes.map(|bytes| bytes.to_vec()).map_err(|error| error.to_string())
+        bytes.map(|bytes| bytes.to_vec()).map_err(failed)
     }
 }

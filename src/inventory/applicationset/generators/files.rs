@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::{Generators, Params, Stop, at};
 use crate::argocd::applicationset::GitGenerator;
-use crate::inventory::applicationset::GitFiles;
+use crate::inventory::applicationset::git::{GitFiles, Unread};
 use crate::inventory::applicationset::gotemplate::{base_of, sanitize_name};
 use crate::inventory::applicationset::params::{self, Dict, Value};
 use crate::inventory::applicationset::paths::{self, FilePattern};
@@ -63,7 +63,10 @@ impl Generators<'_> {
         let mut found = Vec::new();
         for file in chosen {
             let fails = |error: String| Stop::fails(format!("unable to process file '{file}': {error}"));
-            let bytes = all.read(file).map_err(fails)?;
+            let bytes = all.read(file).map_err(|unread| match unread {
+                Unread::Fails(error) => fails(error),
+                Unread::NotHere(why) => Stop::Unjudged { what: at(path, "git"), why },
+            })?;
             for content in maps_of(&reader::decode(&bytes).text).map_err(fails)? {
                 let params = if self.renderer.go { content } else { flat_texts(&content) };
                 let folder = file.rsplit_once('/').map_or(".", |(folder, _)| folder);
