@@ -14,6 +14,7 @@ use crate::inventory::{Rejected, SetDefinition};
 use crate::manifest::label::is_dns_subdomain;
 use crate::manifest::{Side, metadata_str};
 use crate::plan::clusters;
+use crate::plan::effective::SetIgnores;
 
 /// What decides whether a generated Application is accepted.
 #[derive(Clone, Debug)]
@@ -66,6 +67,10 @@ impl Finder<'_> {
         }
         if !is_dns_subdomain(&claim.name) {
             return of(format!("{} is no valid name", claim.name), true);
+        }
+        let is_live = self.live.contains_key(&AppId::new(&set.namespace, &claim.name));
+        if let Some(SetIgnores::Fails(why)) = self.sets.get(set).map(|side| &*side.ignores).filter(|_| is_live) {
+            return of(format!("its spec.ignoreApplicationDifferences cannot be used: {why}"), true);
         }
         let (kind, owner) = self.other_owner(set, &claim.name)?;
         let other_set = (kind == "ApplicationSet").then(|| AppId::new(&set.namespace, owner));

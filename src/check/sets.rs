@@ -3,6 +3,7 @@
 //! Takes sets out of files, out of parents' sources and live; hands on definitions of Applications. What cannot be evaluated leaves the
 //! Applications of the set as they are.
 
+mod generated;
 mod outcome;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,9 +19,10 @@ use crate::argocd::names::{GROUP, IN_CLUSTER_SERVER};
 use crate::argocd::{AppId, Application, ApplicationSet, ApplicationsSync, Project};
 use crate::finding::Unjudged;
 use crate::inventory::applicationset::{self, Clusters, Expansion, Generated, GitFiles, Surroundings};
-use crate::inventory::{Definition, Delivery, GeneratedBy, Generation, SetDefinition};
-use crate::manifest::{Manifest, Origin, ResourceKey, Side, metadata_str};
-use crate::plan::{clusters, effective};
+use crate::inventory::{Definition, Generation, SetDefinition};
+use crate::manifest::{Manifest, Origin, Side, metadata_str};
+use crate::plan::clusters;
+use crate::plan::effective::SetIgnores;
 use crate::repo::Tree;
 use crate::snapshot::{LiveObject, LiveState};
 
@@ -141,11 +143,13 @@ pub(super) struct SetSide {
     definition: Option<SetDefinition>,
     /// What its Applications claim.
     pub(super) claims: Arc<[Claim]>,
+    /// What of its live Applications it leaves alone, once it was expanded.
+    pub(super) ignores: Arc<SetIgnores>,
 }
 
 impl SetSide {
     fn new(manifest: Option<Arc<Manifest>>, parent: Option<AppId>) -> Self {
-        Self { manifest, parent, definition: None, claims: Arc::default() }
+        Self { manifest, parent, definition: None, claims: Arc::default(), ignores: Arc::default() }
     }
 
     /// What it generates, once it was expanded.
@@ -291,8 +295,9 @@ impl Finder<'_> {
     }
 
     fn take_expansion(&mut self, id: &AppId, set: &Arc<ApplicationSet>, expansion: Expansion) {
-        let Some(side) = self.sets.get(id) else { return };
+        let Some(side) = self.sets.get_mut(id) else { return };
         let (manifest, parent) = (side.manifest.clone(), side.parent.clone());
+        side.ignores = Arc::new(SetIgnores::of(set));
         let mut definition = SetDefinition {
             set: Arc::clone(set),
             manifest: manifest.clone(),
@@ -369,139 +374,6 @@ impl Finder<'_> {
             });
         }
     }
-
-    fn take_generated(&mut self, definition: &mut SetDefinition, generated: Vec<Generated>, origin: &Origin) {
-        let set = definition.set.id.clone();
-        let claims: Arc<[Claim]> = Claim::all(&generated, &self.control_namespace).into();
-        definition.rejected = self.rejected(&set, &claims);
-        self.say_assumed(&set, &claims);
-        if let Some(side) = self.sets.get_mut(&set) {
-            side.claims = claims;
-        }
-        for one in &definition.rejected {
-            if let Some(other) = &one.other_set {
-                self.twice.insert((AppId::new(&set.namespace, &one.name), both(made_by_set(other), made_by_set(&set))));
-            }
-        }
-        let rejected: BTreeSet<Arc<str>> = definition.rejected.iter().map(|one| Arc::clone(&one.name)).collect();
-        let rolling = definition.set.is_rolling() && self.ground.controller.progressive;
-        for mut one in generated {
-            let Some(name) = metadata_str(&one.object, "name").filter(|name| !name.is_empty()).map(Arc::<str>::from) else { continue };
-            definition.names.insert(Arc::clone(&name));
-            if definition.repeated.contains(&name) || rejected.contains(&name) {
-                continue;
-            }
-            if rolling {
-                switch_automated_off(&mut one.object);
-            }
-            let by = GeneratedBy { set: set.clone(), parameters: Some(Arc::new(one.parameters)) };
-            self.define_generated(Arc::new(one.object), by, origin);
-        }
-        for name in definition.repeated.iter().chain(&rejected) {
-            self.stand_in_for(&set, name, origin);
-        }
-        if definition.rejected.iter().any(|one| one.halts) {
-            for name in self.names_so_far(&set) {
-                if definition.names.insert(Arc::clone(&name)) {
-                    self.stand_in_for(&set, &name, origin);
-                }
-            }
-        }
-    }
-
-    /// What the set has so far stands for what it generates.
-    fn stand_in(&mut self, definition: &mut SetDefinition, origin: &Origin) {
-        let set = definition.set.id.clone();
-        let names = self.names_so_far(&set);
-        for name in &names {
-            self.stand_in_for(&set, name, origin);
-        }
-        definition.names = names;
-    }
-
-    /// The Applications that a set has so far.
-    fn names_so_far(&self, set: &AppId) -> BTreeSet<Arc<str>> {
-        let live = self.ground.owned_by(set).iter().map(|(application, _)| Arc::clone(&application.id.name));
-        let before = self.other_sets.get(set).and_then(|before| before.definition.as_ref()).filter(|_| self.ground.live_state.is_none());
-        live.chain(before.iter().flat_map(|before| before.names.iter().cloned())).collect()
-    }
-
-    /// Takes back what a set has generated, so that it is expanded once more.
-    pub(super) fn expand_anew(&mut self, set: &AppId) {
-        self.forget_generated(set);
-        if let Some(side) = self.sets.get_mut(set) {
-            side.definition = None;
-        }
-    }
-
-    fn stand_in_for(&mut self, set: &AppId, name: &str, origin: &Origin) {
-        let owned = self.ground.owned_by(set).iter().find(|(application, _)| &*application.id.name == name);
-        let id = AppId::new(&set.namespace, name);
-        let before = self.other_side.get(&id).filter(|before| before.generated.as_ref().is_some_and(|by| by.set == *set));
-        let by = |parameters| GeneratedBy { set: set.clone(), parameters };
-        if let Some((_, object)) = owned {
-            let in_line = before.and_then(|before| {
-                let set = self.other_sets.get(set)?.definition.as_ref()?;
-                effective::is_in_line(&before.manifest.object, object.object(), &set.set)
-                    .then(|| Arc::clone(before.manifest.object.shared()))
-            });
-            let object = in_line.unwrap_or_else(|| Arc::new(effective::as_defined(object.object())));
-            self.define_generated(object, by(None), origin);
-        } else if let Some(before) = before.filter(|_| self.ground.live_state.is_none()) {
-            let (object, parameters) =
-                (Arc::clone(before.manifest.object.shared()), before.generated.as_ref().and_then(|by| by.parameters.clone()));
-            self.define_generated(object, by(parameters), origin);
-        }
-    }
-
-    fn define_generated(&mut self, object: Arc<Value>, by: GeneratedBy, origin: &Origin) {
-        match Application::read(Arc::clone(&object), &self.control_namespace) {
-            Ok(application) => {
-                let id = application.id.clone();
-                let known = self.definitions.get(&id);
-                let other = known.and_then(|known| match (&known.generated, &known.parent) {
-                    (Some(other), _) if other.set != by.set => Some(made_by_set(&other.set)),
-                    (None, Some(parent)) => Some(made_by_parent(parent)),
-                    _ => None,
-                });
-                if let Some(other) = other {
-                    self.twice.insert((id.clone(), both(other, made_by_set(&by.set))));
-                    // Whoever owns it keeps it: the controller of another set is refused.
-                    if !self.ground.owned_by(&by.set).iter().any(|(application, _)| application.id == id) {
-                        return;
-                    }
-                }
-                let key = ResourceKey::new(GROUP, "Application", &id.namespace, &id.name);
-                let manifest = Arc::new(Manifest { key, object: object.into(), origin: origin.clone() });
-                let application = Arc::new(application);
-                let definition =
-                    Definition { application, manifest, parent: None, generated: Some(by), delivery: Delivery::Merge, broken: None };
-                self.in_effect.remove(&id);
-                self.definitions.insert(id, definition);
-            }
-            Err(error) if self.side == Side::Head => self.problems.push(Unjudged {
-                application: None,
-                what: format!("Application {} of ApplicationSet {}", metadata_str(&object, "name").unwrap_or_default(), by.set),
-                why: error.to_string(),
-            }),
-            Err(_) => {}
-        }
-    }
-
-    /// A generated Application as its set's controller leaves it.
-    pub(super) fn effective_generated(
-        &self,
-        definition: &Definition,
-        by: &GeneratedBy,
-        (application, object): (&Arc<Application>, &Arc<LiveObject>),
-    ) -> Option<Arc<Application>> {
-        let set = self.sets.get(&by.set).and_then(|side| side.definition.as_ref()).map(|definition| &definition.set)?;
-        if by.parameters.is_none() || !self.ground.controller.policy_of(set).updates {
-            return Some(Arc::clone(application));
-        }
-        let updated = effective::after_set(&definition.manifest.object, object.object(), set);
-        Application::read(updated, &self.control_namespace).ok().map(Arc::new)
-    }
 }
 
 /// A set as the maker of an Application.
@@ -522,11 +394,4 @@ pub(super) fn both(one: String, other: String) -> [String; 2] {
 /// The place of something that only the cluster has.
 fn nowhere(side: Side) -> Origin {
     Origin { path: "".into(), side, document: 0..0, line: 1, within: String::new(), rendered: None }
-}
-
-/// Source: Argo CD `applicationset/progressivesync/progressive_sync.go:disableAutomatedSync`.
-fn switch_automated_off(object: &mut Value) {
-    if let Some(Value::Object(automated)) = object.pointer_mut("/spec/syncPolicy/automated") {
-        automated.insert("enabled".to_owned(), Value::Bool(false));
-    }
 }

@@ -1,6 +1,10 @@
 //! The Application that decides after the merge: its live object with the changes that its parent applies from Git.
 
+mod ignored;
+
 use std::sync::Arc;
+
+pub use self::ignored::SetIgnores;
 
 use serde_json::{Map, Value};
 
@@ -63,7 +67,7 @@ const PRESERVED_ANNOTATIONS: [&str; 3] = ["notified.notifications.argoproj.io", 
 /// labels, annotations and finalizers, except what the set preserves or ignores.
 ///
 /// Source: Argo CD `applicationset/controllers/applicationset_controller.go:createOrUpdateInCluster`.
-pub fn after_set(generated: &Value, live: &Value, set: &ApplicationSet) -> Arc<Value> {
+pub fn after_set(generated: &Value, live: &Value, set: &ApplicationSet, ignores: &SetIgnores) -> Arc<Value> {
     let mut updated = live.clone();
     let empty = Map::new();
     let field =
@@ -93,14 +97,7 @@ pub fn after_set(generated: &Value, live: &Value, set: &ApplicationSet) -> Arc<V
     if let Some(object) = updated.as_object_mut() {
         object.insert("spec".to_owned(), generated.get("spec").cloned().unwrap_or(Value::Object(empty)));
     }
-    let name = crate::manifest::metadata_str(generated, "name").unwrap_or_default();
-    for ignored in set.spec.ignore_application_differences.iter().filter(|ignored| ignored.name.is_empty() || ignored.name == name) {
-        let from_jq = ignored.jq_path_expressions.iter().filter_map(|path| pointer_of_path(path));
-        for pointer in ignored.json_pointers.iter().cloned().chain(from_jq) {
-            keep_live(&mut updated, live, &pointer);
-        }
-    }
-    Arc::new(updated)
+    Arc::new(ignores.keep_live(updated, live))
 }
 
 /// What of a live Application its set defines: without what Kubernetes and the controllers have written.
@@ -129,8 +126,8 @@ pub fn as_defined(live: &Value) -> Value {
 }
 
 /// Whether a live Application is what its set makes of it.
-pub fn is_in_line(generated: &Value, live: &Value, set: &ApplicationSet) -> bool {
-    as_defined(&after_set(generated, live, set)) == as_defined(live)
+pub fn is_in_line(generated: &Value, live: &Value, set: &ApplicationSet, ignores: &SetIgnores) -> bool {
+    as_defined(&after_set(generated, live, set, ignores)) == as_defined(live)
 }
 
 fn is_of_hooks(finalizer: &Value) -> bool {
@@ -143,36 +140,6 @@ fn put_or_remove(fields: &mut Map<String, Value>, name: &str, value: Value) {
         fields.remove(name);
     } else {
         fields.insert(name.to_owned(), value);
-    }
-}
-
-/// The JSON pointer of a jq path that only names fields.
-fn pointer_of_path(path: &str) -> Option<String> {
-    let names = path.strip_prefix('.')?;
-    let plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '.' | '_');
-    (!names.is_empty() && names.chars().all(plain)).then(|| format!("/{}", names.replace('.', "/")))
-}
-
-/// Puts the live value of a field back, or takes the field out where live has none.
-fn keep_live(updated: &mut Value, live: &Value, pointer: &str) {
-    let Some((parent, last)) = pointer.rsplit_once('/') else { return };
-    let name = last.replace("~1", "/").replace("~0", "~");
-    match live.pointer(pointer) {
-        Some(value) => {
-            let mut at = updated;
-            for part in parent.split('/').skip(1).map(|part| part.replace("~1", "/").replace("~0", "~")) {
-                let Some(fields) = at.as_object_mut() else { return };
-                at = fields.entry(part).or_insert_with(|| Value::Object(Map::new()));
-            }
-            if let Some(fields) = at.as_object_mut() {
-                fields.insert(name, value.clone());
-            }
-        }
-        None => {
-            if let Some(fields) = updated.pointer_mut(parent).and_then(Value::as_object_mut) {
-                fields.remove(&name);
-            }
-        }
     }
 }
 

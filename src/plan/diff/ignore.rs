@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use crate::argocd::pattern::Pattern;
 use serde_json::Value;
 
+use super::json_merge;
 use super::normalize::{KnownTypeField, group_kind};
 use jq::PathExpression;
 pub use respect::RespectOptions;
@@ -169,6 +170,28 @@ impl IgnoreRules {
         }
         let target = Target::of(object);
         self.not_run.iter().find(|rule| rule.matches(&target)).map(|rule| &rule.what)
+    }
+
+    /// The first rule that Argo CD runs and presync does not, whatever it is about.
+    pub fn first_not_run(&self) -> Option<&IgnoreError> {
+        self.not_run.first().map(|rule| &rule.what)
+    }
+
+    /// The live object after a merge patch that leads from it to the wanted one, where the ignored fields are left out of both.
+    pub fn patched_without(&self, wanted: &Value, live: &Value) -> Value {
+        let without = |object: &Value| {
+            let mut object = object.clone();
+            self.normalize(&mut object, StatusIgnore::None);
+            object
+        };
+        match (without(live), without(wanted), live) {
+            (Value::Object(from), Value::Object(to), Value::Object(live)) => {
+                let mut patched = live.clone();
+                json_merge::apply(&mut patched, json_merge::difference(&from, &to));
+                Value::Object(patched)
+            }
+            (_, wanted, _) => wanted,
+        }
     }
 
     /// Whether any rule could touch an object of this pair, and whether all that could are pointers through maps alone.
