@@ -24,6 +24,7 @@ pub mod schema;
 pub mod targets;
 pub mod tasks;
 pub mod waits;
+pub mod watch;
 pub mod world;
 
 pub use change::{Action, AppChange, Basis, Change, Condition, FieldChange, ONCE_APPLIED, Phase, SyncDecision, SyncMode, SyncPlan};

@@ -57,9 +57,14 @@ impl Pattern {
         }
     }
 
-    /// The pattern as written.
-    pub(crate) fn text(&self) -> &str {
-        &self.text
+    /// Whether a namespace is meant, in a list of them: a pattern in slashes is a regular expression.
+    ///
+    /// Source: Argo CD `util/glob/list.go:MatchStringInList`.
+    pub(crate) fn matches_namespace(&self, namespace: &str) -> bool {
+        match self.text.strip_prefix('/').and_then(|pattern| pattern.strip_suffix('/')) {
+            Some(expression) => Regex::new(expression).is_ok_and(|expression| expression.is_match(namespace)),
+            None => self.matches(namespace),
+        }
     }
 }
 

@@ -203,11 +203,7 @@ impl Project {
     ///
     /// Source: `IsAppNamespacePermitted`; a pattern in slashes is a regular expression.
     pub fn permits_application_namespace(&self, namespace: &str) -> bool {
-        let matches = |pattern: &Pattern| match pattern.text().strip_prefix('/').and_then(|pattern| pattern.strip_suffix('/')) {
-            Some(expression) => regex::Regex::new(expression).is_ok_and(|expression| expression.is_match(namespace)),
-            None => pattern.matches(namespace),
-        };
-        self.source_namespaces.iter().flatten().any(matches)
+        self.source_namespaces.iter().flatten().any(|pattern| pattern.matches_namespace(namespace))
     }
 
     /// The service account that syncs to a destination act as: the first entry that matches.

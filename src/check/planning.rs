@@ -36,6 +36,7 @@ use crate::manifest::{Manifest, ResourceKey, Side};
 use crate::plan::application::{self, Input};
 use crate::plan::attempt::Revision;
 use crate::plan::change::NOT_JUDGED;
+use crate::plan::watch::{self, Watch};
 use crate::plan::{AppChange, Basis, SyncMode, SyncPlan, World};
 use crate::rules::{DuplicateKey, RenderFailure, RenderedElsewhere, UnstableObject};
 use crate::snapshot::LiveState;
@@ -260,6 +261,12 @@ fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, discovered: &Discover
     }
     if entry.live.is_none() && !live.is_assumed() && matches!(entry.delivery(), Some(Delivery::Unknown { .. })) {
         plan.basis = Basis::Assumed;
+    }
+    if watch::APPLICATIONS.watches(live, &entry.id.namespace) == Watch::Unknown {
+        one.notes.push(waiting::may_be_ignored(&entry.id.namespace));
+        if entry.live.is_none() {
+            plan.basis = Basis::Assumed;
+        }
     }
     waiting::for_parent(&mut plan, entry, live.is_assumed());
     one.unjudged.extend(not_judged(&mut plan));

@@ -23,6 +23,7 @@ use crate::inventory::{Definition, Generation, SetDefinition};
 use crate::manifest::{Manifest, Origin, Side, metadata_str};
 use crate::plan::clusters;
 use crate::plan::effective::SetIgnores;
+use crate::plan::watch::{self, Watch};
 use crate::repo::Tree;
 use crate::snapshot::{LiveObject, LiveState};
 
@@ -256,6 +257,15 @@ impl Finder<'_> {
     }
 
     fn expand(&self, set: &ApplicationSet) -> Expansion {
+        let namespace = &set.id.namespace;
+        let watch = |live: &LiveState| watch::SETS.watches(live, namespace);
+        if self.ground.live_state.map(watch) == Some(Watch::No) {
+            let why = format!(
+                "the controller of ApplicationSets does not look at it ({} does not name it), so that nothing is generated or updated",
+                watch::SETS.parameter
+            );
+            return Expansion::Unjudged { what: format!("namespace {namespace}"), why };
+        }
         let files = |url: &str, revision: &str| match self.sources.generator_files(url, revision)? {
             None => Ok(Arc::clone(&self.ground.files[usize::from(self.side == Side::Head)])),
             Some(tree) => Ok(self.ground.pinned_files(url, revision, &tree)),

@@ -30,6 +30,7 @@ use super::removal::{self, Operation};
 use super::targets::{self, Frame, Placement, Targets};
 use super::tasks::{self, Course, Effect, End, Step, Task};
 use super::waits::{self, Wait, WaitKind};
+use super::watch::{self, Watch};
 use super::world::World;
 use crate::argocd::hook::{self, HookType};
 use crate::argocd::names::SKIP_RECONCILE;
@@ -59,6 +60,12 @@ pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
     if let Some(problem) = left_alone(&input.application) {
         let server = world.server(&input.application.spec.destination).unwrap_or_default();
         return stopped(input, server, world, SyncMode::Refused, problem, Vec::new());
+    }
+    let namespace = &input.application.id.namespace;
+    if watch::APPLICATIONS.watches(world.live, namespace) == Watch::No {
+        let problem =
+            format!("Argo CD does not look at Applications in namespace {namespace}: {} does not name it", watch::APPLICATIONS.parameter);
+        return refused(input, "".into(), world, problem, SYNC_REFUSED, Vec::new());
     }
     if let Some(problem) = incomplete_source(&input.application) {
         return refused(input, "".into(), world, problem, SYNC_REFUSED, Vec::new());

@@ -12,6 +12,7 @@ use super::clusters::{ClusterError, ClusterInfo, Clusters};
 use super::index::{ClusterIndex, same_kind};
 use super::kinds::{Scope, Serves};
 use super::owners::Owner;
+use super::settings::PARAMETERS;
 use crate::argocd::Settings;
 use crate::argocd::names::IN_CLUSTER_SERVER;
 use crate::manifest::ResourceKey;
@@ -153,10 +154,18 @@ impl LiveState {
     /// A parameter that Argo CD's programs were started with: an entry of `argocd-cmd-params-cm`, or what a `settings.yaml` says under that name or
     /// a shorter one.
     pub fn parameter(&self, name: &str, short: &str) -> Option<&str> {
-        let key = ResourceKey::new("", "ConfigMap", &self.settings.namespace, "argocd-cmd-params-cm");
-        let entry = || self.get(IN_CLUSTER_SERVER, &key)?.object().get("data")?.get(name)?.as_str();
+        let entry = || self.parameters()?.object().get("data")?.get(name)?.as_str();
         let stated = || self.settings.entry(name).or_else(|| self.settings.entry(short));
         entry().filter(|value| !value.is_empty()).or_else(stated)
+    }
+
+    /// Whether `argocd-cmd-params-cm` is there.
+    pub fn has_parameters(&self) -> bool {
+        self.parameters().is_some()
+    }
+
+    fn parameters(&self) -> Option<&Arc<LiveObject>> {
+        self.get(IN_CLUSTER_SERVER, &ResourceKey::new("", "ConfigMap", &self.settings.namespace, PARAMETERS))
     }
 
     /// The clusters known, sorted by server and name. The cluster Argo CD runs in is among them unless it is switched off.

@@ -16,10 +16,14 @@ pub(super) const PART_OF: (&str, &str) = ("app.kubernetes.io/part-of", "argocd")
 
 /// Name of the ConfigMap with the settings.
 pub(super) const CONFIG: &str = "argocd-cm";
+/// Name of the ConfigMap with what Argo CD's programs are started with.
+pub(super) const PARAMETERS: &str = "argocd-cmd-params-cm";
 /// Key of the kinds that Argo CD does not see.
 const EXCLUSIONS: &str = "resource.exclusions";
 /// Name of the workload that runs the syncs.
 pub(super) const CONTROLLER: &str = "argocd-application-controller";
+/// Name of the workload that expands ApplicationSets.
+pub(super) const SETS_CONTROLLER: &str = "argocd-applicationset-controller";
 
 /// Settings as sources state them, before the live `argocd-cm` is looked at.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -16,10 +16,19 @@ use crate::finding::Unjudged;
 use crate::inventory::{Delivery, Entry, Inventory};
 use crate::manifest::{ResourceKey, Side};
 use crate::plan::application::{self, Input};
+use crate::plan::watch;
 use crate::plan::{Action, Change, Condition, ONCE_APPLIED, SyncMode, SyncPlan, World};
 
 /// Differences that one remark names.
 const MAX_NAMED: usize = 6;
+
+/// The remark on a namespace of which the snapshot does not tell whether Argo CD looks at the Applications in it.
+pub(super) fn may_be_ignored(namespace: &str) -> String {
+    let parameter = watch::APPLICATIONS.parameter;
+    format!(
+        "assuming that Argo CD looks at Applications in namespace {namespace}, which the snapshot does not show ({parameter} of argocd-cmd-params-cm); else nothing of them happens"
+    )
+}
 
 /// What the next sync would do differently if the definition were applied; `None` where nothing would.
 pub(super) fn once_applied(

@@ -12,7 +12,7 @@ use crate::argocd::names::{GROUP, TRACKING_ID};
 use crate::argocd::{Settings, TrackingMethod};
 use crate::manifest::{ResourceKey, annotation, label};
 use crate::snapshot::clusters::{CLUSTER_SECRET, SECRET_TYPE_LABEL};
-use crate::snapshot::settings::{CONFIG, CONTROLLER, PART_OF};
+use crate::snapshot::settings::{CONFIG, CONTROLLER, PARAMETERS, PART_OF, SETS_CONTROLLER};
 
 /// Kinds that rules look at, whoever has the objects.
 const NEEDED: [(&str, &str); 13] = [
@@ -158,9 +158,9 @@ fn is_tracked(settings: Option<&Settings>, object: &Value) -> bool {
 fn is_argocds_own(key: &ResourceKey, object: &Value) -> bool {
     let is_part = label(object, PART_OF.0) == Some(PART_OF.1);
     match (&*key.group, &*key.kind) {
-        ("", "ConfigMap") => is_part && &*key.name == CONFIG,
+        ("", "ConfigMap") => is_part && [CONFIG, PARAMETERS].contains(&&*key.name),
         ("", "Secret") => label(object, SECRET_TYPE_LABEL) == Some(CLUSTER_SECRET),
-        ("apps", "StatefulSet" | "Deployment") => is_part && &*key.name == CONTROLLER,
+        ("apps", "StatefulSet" | "Deployment") => is_part && [CONTROLLER, SETS_CONTROLLER].contains(&&*key.name),
         _ => false,
     }
 }
