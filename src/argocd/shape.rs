@@ -57,6 +57,15 @@ const SPEC: Shape = Map(&[
     ),
 ]);
 
+/// What every object's metadata has.
+const METADATA: Shape = Map(&[
+    ("name", Text),
+    ("namespace", Text),
+    ("labels", Map(&[])),
+    ("annotations", Map(&[])),
+    ("finalizers", List(&Text)),
+]);
+
 /// What is wrong with the spec of an Application; `None` where it can be read.
 pub fn spec_problem(object: &Value) -> Option<SpecProblem> {
     let problem = |pointer: &str, message: String| Some(SpecProblem { pointer: pointer.to_owned(), message });
@@ -93,6 +102,21 @@ pub struct WrongType {
 pub fn wrong_type(object: &Value) -> Option<WrongType> {
     let (mut path, wanted) = wrong(object.get("spec")?, &SPEC)?;
     path.push("/spec".to_owned());
+    path.reverse();
+    Some(WrongType { pointer: path.concat(), wanted })
+}
+
+/// The first value of an object's metadata that has another type than it must have.
+pub fn wrong_metadata_type(object: &Value) -> Option<WrongType> {
+    let metadata = object.get("metadata")?;
+    let found = wrong(metadata, &METADATA).or_else(|| {
+        let texts = ["labels", "annotations"].into_iter().filter_map(|field| Some((field, metadata.get(field)?.as_object()?)));
+        let mut values = texts.flat_map(|(field, texts)| texts.iter().map(move |(name, value)| (field, name, value)));
+        let (field, name, _) = values.find(|(_, _, value)| wrong(value, &Text).is_some())?;
+        Some((vec![format!("/{name}"), format!("/{field}")], "a text"))
+    });
+    let (mut path, wanted) = found?;
+    path.push("/metadata".to_owned());
     path.reverse();
     Some(WrongType { pointer: path.concat(), wanted })
 }

@@ -260,11 +260,10 @@ impl Finder<'_> {
         let namespace = &set.id.namespace;
         let watch = |live: &LiveState| watch::SETS.watches(live, namespace);
         if self.ground.live_state.map(watch) == Some(Watch::No) {
-            let why = format!(
-                "the controller of ApplicationSets does not look at it ({} does not name it), so that nothing is generated or updated",
+            return Expansion::Fails(format!(
+                "their controller does not look at namespace {namespace}, which {} does not name",
                 watch::SETS.parameter
-            );
-            return Expansion::Unjudged { what: format!("namespace {namespace}"), why };
+            ));
         }
         let files = |url: &str, revision: &str| match self.sources.generator_files(url, revision)? {
             None => Ok(Arc::clone(&self.ground.files[usize::from(self.side == Side::Head)])),

@@ -5,6 +5,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::argocd::shape;
 use crate::manifest::reader::{self, Limits};
 
 /// Levels of nesting that are followed.
@@ -21,7 +22,13 @@ pub(super) fn apply(object: Value, text: &str) -> Result<Value, String> {
         (None, Some(error)) => return Err(format!("error while converting template to json {text:?}: {}", error.kind)),
         (None, None) => return Ok(object),
     };
-    let Value::Object(patch) = patch else { return Err(format!("invalid templatePatch {text:?}: it is no Application")) };
+    if !patch.is_object() && !patch.is_null() {
+        return Err(format!("invalid templatePatch {text:?}: it is no Application"));
+    }
+    if let Some(wrong) = shape::wrong_type(&patch).or_else(|| shape::wrong_metadata_type(&patch)) {
+        return Err(format!("invalid templatePatch: {} is not {}", wrong.pointer.trim_start_matches('/').replace('/', "."), wrong.wanted));
+    }
+    let Value::Object(patch) = patch else { return Ok(object) };
     let project = object.pointer("/spec/project").cloned();
     let mut object = object;
     if let Value::Object(fields) = &mut object {
@@ -101,6 +108,19 @@ mod tests {
         let in_json = r#"{"metadata": {"annotations": {"a": "b"}}, "spec": {"source": {"helm": {"valueFiles": ["new.yaml"]}}, "syncPolicy": {"automated": {"prune": true}}}}"#;
         assert_eq!(apply(app(), in_json), Ok(expected));
         assert!(apply(app(), "hello world").is_err());
+    }
+
+    #[test]
+    fn a_value_that_no_application_can_have_fails() {
+        for (patch, problem) in [
+            ("metadata: {labels: {team: yes}}", "metadata.labels.team is not a text"),
+            ("metadata: {annotations: {a: 1}}", "metadata.annotations.a is not a text"),
+            ("metadata: {finalizers: x}", "metadata.finalizers is not a list"),
+            ("spec: {syncPolicy: {automated: {prune: 'true'}}}", "spec.syncPolicy.automated.prune is not true or false"),
+        ] {
+            assert_eq!(apply(app(), patch), Err(format!("invalid templatePatch: {problem}")));
+        }
+        assert!(apply(app(), "metadata: {labels: {team: null}}").is_ok());
     }
 
     #[test]
