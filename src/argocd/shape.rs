@@ -58,13 +58,8 @@ const SPEC: Shape = Map(&[
 ]);
 
 /// What every object's metadata has.
-const METADATA: Shape = Map(&[
-    ("name", Text),
-    ("namespace", Text),
-    ("labels", Map(&[])),
-    ("annotations", Map(&[])),
-    ("finalizers", List(&Text)),
-]);
+const METADATA: Shape =
+    Map(&[("name", Text), ("namespace", Text), ("labels", Map(&[])), ("annotations", Map(&[])), ("finalizers", List(&Text))]);
 
 /// What is wrong with the spec of an Application; `None` where it can be read.
 pub fn spec_problem(object: &Value) -> Option<SpecProblem> {
