@@ -4,6 +4,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper of a test that cannot go on fails the test")]
 
 mod support;
+#[path = "support/tools.rs"]
+#[allow(dead_code, reason = "the search path is for tests that run the program")]
+mod tools;
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +37,7 @@ fn run_in(repository: &Path, snapshots: Vec<String>) -> Outcome {
         applications: Vec::new(),
         all: false,
         offline: true,
-        programs: Programs::from_environment(),
+        programs: Programs::in_folder(tools::folder()),
         now: "2026-11-30T12:00:00Z".parse().unwrap(),
         config: None,
         cache: None,
