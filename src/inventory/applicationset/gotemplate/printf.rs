@@ -50,6 +50,9 @@ pub(super) fn format(format: &str, arguments: &[Value]) -> Result<String, Templa
             None => out.push_str("%!(NOVERB)"),
             Some('%') => out.push('%'),
             Some('*' | '[') => return Err(TemplateError::Unjudged("printf with `*` or `[` in its format is not evaluated".to_owned())),
+            Some(verb) if is_not_followed(verb, &flags, arguments_left.as_slice().first()) => {
+                return Err(TemplateError::Unjudged(format!("printf with a verb such as `%#v` or `%U` is not evaluated (`{verb}`)")));
+            }
             Some(verb) => match arguments_left.next() {
                 None => out.push_str(&format!("%!{verb}(MISSING)")),
                 Some(value) => one(&mut out, verb, value, &flags),
@@ -61,6 +64,11 @@ pub(super) fn format(format: &str, arguments: &[Value]) -> Result<String, Templa
         out.push_str(&format!("%!(EXTRA {})", extra.join(", ")));
     }
     Ok(out)
+}
+
+/// Whether the verb writes code points, or Go's own syntax of a value that is no text.
+fn is_not_followed(verb: char, flags: &Flags, value: Option<&Value>) -> bool {
+    verb == 'U' || (verb == 'v' && flags.sharp && value.is_some_and(|value| !matches!(value, Value::Text(_))))
 }
 
 fn number(letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Result<Option<usize>, TemplateError> {

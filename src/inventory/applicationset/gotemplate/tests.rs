@@ -198,3 +198,23 @@ fn hostile_templates_end_with_a_message() {
     assert!(render(recursion, &data(json!({})), MissingKey::Default).unwrap_err().contains("nested deeper"));
     assert!(render("{{ repeat 999999999 \"abc\" }}", &data(json!({})), MissingKey::Default).is_err());
 }
+
+/// Recorded with `helm template`, which has the same functions from the same library: each expression with the text that it gives.
+#[test]
+fn functions_give_what_helm_recorded() {
+    let recorded: serde_json::Value = serde_json::from_str(include_str!("../../../../fixtures/applicationsets/functions.json")).unwrap();
+    let cases = recorded["cases"].as_array().unwrap();
+    assert!(cases.len() > 160);
+    for case in cases {
+        let (expression, expected) = (case[0].as_str().unwrap(), case[1].as_str().unwrap());
+        let given = render(&format!("{{{{ ({expression}) | toString }}}}"), &data(recorded["data"].clone()), MissingKey::Default);
+        assert_eq!(given.as_deref(), Ok(expected), "{expression}");
+    }
+}
+
+#[test]
+fn verbs_that_are_not_followed_are_not_guessed() {
+    fails(r#"{{ printf "%U" 65 }}"#, json!({}), "is not evaluated");
+    fails(r#"{{ printf "%#v" .l }}"#, json!({"l": ["a"]}), "is not evaluated");
+    gives(r#"{{ printf "%#v" "a" }}"#, json!({}), "\"a\"");
+}
