@@ -30,5 +30,6 @@ mod tests {
         assert_eq!((found.len(), found[0].severity), (1, crate::finding::Severity::Warning));
         assert!(found[0].message.starts_with("base/web/deployment.yaml changes what Application web renders to"), "{}", found[0].message);
         assert_eq!(found[0].places[0].pointer, "/metadata/annotations/argocd.argoproj.io~1manifest-generate-paths");
+        assert!(Run { plans: vec![plan("other", Vec::new())], ..Run::default() }.judge(&["generate-paths-miss-change"]).is_empty());
     }
 }

@@ -42,4 +42,9 @@ mod tests {
         refused.conditions = vec![condition("ProjectDenies", "project food does not permit ConfigMap shop/x", "ConfigMap")];
         assert!(!Run { plans: vec![refused], ..Run::default() }.judge(&["project-denies"])[0].introduced);
     }
+
+    #[test]
+    fn a_project_that_permits_everything_is_fine() {
+        assert!(Run { plans: vec![plan("bakery", Vec::new())], ..Run::default() }.judge(&["project-denies"]).is_empty());
+    }
 }

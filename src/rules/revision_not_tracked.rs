@@ -31,5 +31,6 @@ mod tests {
             "apps/catalog of Application catalog may change, but the Application tracks v1.4.0, so this change does not reach it"
         );
         assert_eq!((found.len(), found[0].severity), (1, crate::finding::Severity::Info));
+        assert!(Run { plans: vec![plan("other", Vec::new())], ..Run::default() }.judge(&["revision-not-tracked"]).is_empty());
     }
 }
