@@ -20,6 +20,6 @@ mod tests {
         assert_eq!(found[0].message, "it fails");
         assert_eq!(found[0].resource.as_ref().unwrap().to_string(), "argoproj.io/Application argocd/a");
         assert_eq!((&*found[0].places[0].origin.path, found[0].places[0].origin.line), ("apps/a.yaml", 7));
-        assert!(run("another-rule").is_empty());
+        assert!(run("source-path-missing").is_empty());
     }
 }
