@@ -97,6 +97,10 @@ pub(super) fn plan(
     let manages_itself = candidates.iter().any(|candidate| renders_its_project(candidate, live));
     let before_own =
         manages_itself.then(|| World::new(live, BTreeMap::new(), &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now));
+    let ignored = candidates.iter().any(|candidate| head.watches(&candidate.entry.id.namespace) == Watch::No);
+    let watch_may_change = ignored && sources.revisions.change_mentions(watch::APPLICATIONS.parameter);
+    let head = head.with_watch_changing(watch_may_change);
+    let before_own = before_own.map(|world| world.with_watch_changing(watch_may_change));
     let worlds = Worlds { base: &base, head: &head, before_own: before_own.as_ref() };
     let mut planned = Planned::default();
     let same = candidates.iter().filter(|candidate| candidate.touched && !is_affected(candidate) && candidate.head.is_some());
@@ -262,7 +266,7 @@ fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, discovered: &Discover
     if entry.live.is_none() && !live.is_assumed() && matches!(entry.delivery(), Some(Delivery::Unknown { .. })) {
         plan.basis = Basis::Assumed;
     }
-    if watch::APPLICATIONS.watches(live, &entry.id.namespace) == Watch::Unknown {
+    if head_world.watches(&entry.id.namespace) == Watch::Unknown {
         one.notes.push(waiting::may_be_ignored(&entry.id.namespace));
         if entry.live.is_none() {
             plan.basis = Basis::Assumed;

@@ -47,6 +47,13 @@ impl Revisions {
         }
     }
 
+    /// Whether a file that the change writes mentions a setting of Argo CD's, so that the snapshot may soon be wrong about it.
+    pub(super) fn change_mentions(&self, setting: &str) -> bool {
+        let finder = memchr::memmem::Finder::new(setting);
+        let mut texts = self.changes.touched().iter().filter_map(|path| self.head.read(path).ok());
+        texts.any(|text| finder.find(&text).is_some())
+    }
+
     /// Finds out under which URLs this repository is known.
     pub(super) fn know_urls(&mut self, options: &Options, configured: &[String]) {
         self.urls = known_urls(&self.repository, options, configured);

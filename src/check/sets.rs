@@ -259,7 +259,7 @@ impl Finder<'_> {
     fn expand(&self, set: &ApplicationSet) -> Expansion {
         let namespace = &set.id.namespace;
         let watch = |live: &LiveState| watch::SETS.watches(live, namespace);
-        if self.ground.live_state.map(watch) == Some(Watch::No) {
+        if self.ground.live_state.map(watch) == Some(Watch::No) && !self.sources.revisions.change_mentions(watch::SETS.parameter) {
             return Expansion::Fails(format!(
                 "their controller does not look at namespace {namespace}, which {} does not name",
                 watch::SETS.parameter

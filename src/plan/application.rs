@@ -62,7 +62,7 @@ pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
         return stopped(input, server, world, SyncMode::Refused, problem, Vec::new());
     }
     let namespace = &input.application.id.namespace;
-    if watch::APPLICATIONS.watches(world.live, namespace) == Watch::No {
+    if world.watches(namespace) == Watch::No {
         let problem =
             format!("Argo CD does not look at Applications in namespace {namespace}: {} does not name it", watch::APPLICATIONS.parameter);
         return refused(input, "".into(), world, problem, SYNC_REFUSED, Vec::new());

@@ -9,6 +9,7 @@ use super::clusters;
 use super::diff::{CompareOptions, DiffContext, IgnoreRules, Method, RespectOptions};
 use super::failure;
 use super::schema::Schemas;
+use super::watch::{self, Watch};
 use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER};
 use crate::argocd::{Application, Destination, Project, options};
 use crate::manifest::ResourceKey;
@@ -36,6 +37,8 @@ pub struct World<'a> {
     system_problem: Option<String>,
     failures: HashMap<Arc<str>, failure::Context<'a>>,
     no_failures: failure::Context<'a>,
+    /// The change may tell Argo CD to look at other namespaces.
+    watch_may_change: bool,
     namespaces: HashMap<Arc<str>, Namespaces>,
 }
 
@@ -92,6 +95,7 @@ impl<'a> World<'a> {
             system_problem,
             failures,
             no_failures: failure::Context::default(),
+            watch_may_change: false,
             namespaces: servers.into_iter().map(|server| (Arc::clone(&server), namespaces_of(live, &server))).collect(),
         }
     }
@@ -99,6 +103,19 @@ impl<'a> World<'a> {
     /// The world at a time, which decides over sync windows.
     pub fn at(self, now: jiff::Timestamp) -> Self {
         Self { now: Some(now), ..self }
+    }
+
+    /// The same world, in which the change may tell Argo CD to look at other namespaces.
+    pub fn with_watch_changing(self, watch_may_change: bool) -> Self {
+        Self { watch_may_change, ..self }
+    }
+
+    /// Whether Argo CD looks at Applications in a namespace.
+    pub fn watches(&self, namespace: &str) -> Watch {
+        match watch::APPLICATIONS.watches(self.live, namespace) {
+            Watch::No if self.watch_may_change => Watch::Unknown,
+            other => other,
+        }
     }
 
     /// Whether a destination is among the clusters that are registered for a project; what the snapshot does not show counts as one.
