@@ -1,5 +1,5 @@
 # The one command that must pass before a merge.
-.PHONY: test test-live test-pre-commit test-html mutation
+.PHONY: test test-live test-pre-commit test-html mutation fuzz
 SHELL := /bin/bash
 
 test: export INSTA_UPDATE = no
@@ -29,3 +29,9 @@ test-html:
 # Spoils each rule and checks that its tests notice.
 mutation:
 	scripts/mutation-check
+
+# Lets libFuzzer look for inputs that presync does not bear, each target for FUZZ_SECONDS; see docs/fuzzing.md.
+FUZZ_SECONDS ?= 600
+FUZZ_TARGETS ?= $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs)))
+fuzz:
+	for target in $(FUZZ_TARGETS); do mkdir -p fuzz/found/"$$target"; cargo +nightly fuzz run "$$target" fuzz/found/"$$target" fuzz/corpus/"$$target" -- -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=10 || exit 1; done
