@@ -10,6 +10,7 @@ mod comments;
 mod configuration;
 mod deciding;
 mod delivery;
+mod edited;
 mod held;
 mod judging;
 mod locate;

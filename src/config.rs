@@ -69,6 +69,9 @@ pub struct Config {
     /// The programs that render. A `PRESYNC_HELM` (`_KUSTOMIZE`, `_KUBECTL`) in the environment wins.
     #[serde(deserialize_with = "filled")]
     pub tools: Tools,
+    /// How Argo CD builds kustomizations, where no snapshot tells its settings.
+    #[serde(deserialize_with = "filled")]
+    pub kustomize: Kustomize,
     /// Commands of the config management plugins that may be run, each a program and its arguments, by the plugin's name.
     #[serde(deserialize_with = "filled")]
     pub plugins: BTreeMap<String, Command>,
@@ -237,6 +240,15 @@ pub struct Tools {
     pub kustomize: Option<Program>,
     /// kubectl, where there is no Kustomize.
     pub kubectl: Option<Program>,
+}
+
+/// How Argo CD builds kustomizations.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Kustomize {
+    /// What `kustomize.buildOptions` of `argocd-cm` says. Options that let a kustomization run programs are not followed.
+    pub build_options: Option<String>,
 }
 
 impl Config {

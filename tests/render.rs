@@ -442,3 +442,37 @@ fn what_an_overlay_leaves_out_points_at_the_overlay_and_not_at_the_base_alone() 
     let found = claim_goes(&base, &vec![("overlays/prod/kustomization.yaml", renamed)]);
     assert_eq!(places(&found)[0], "overlays/prod/kustomization.yaml:4");
 }
+
+#[test]
+fn build_options_come_from_the_configuration_where_no_snapshot_tells_them() {
+    let base = vec![
+        ("argocd/web.yaml", application("web", "overlays/prod", "main")),
+        ("shared/settings.txt", "one\n".to_owned()),
+        ("overlays/prod/kustomization.yaml", "configMapGenerator: [{name: web, files: [../../shared/settings.txt]}]\n".to_owned()),
+    ];
+    let head = vec![("shared/settings.txt", "two\n".to_owned())];
+    let outcome = check(&repository(&base, &head), true, pinned());
+    assert!(finding(&outcome, "render-failed").message.contains("is not in or below"), "{:?}", outcome.findings);
+    let mut configured = base.clone();
+    configured.push((".presync.yaml", "kustomize: {buildOptions: --load-restrictor LoadRestrictionsNone}\n".to_owned()));
+    let outcome = check(&repository(&configured, &head), false, pinned());
+    let actions: Vec<Action> = outcome.plans.iter().flat_map(|plan| &plan.changes).map(|change| change.action).collect();
+    assert_eq!(actions, [Action::Prune, Action::Create], "{:?}", outcome.findings);
+}
+
+#[test]
+fn what_an_edit_of_the_application_brings_about_points_at_the_edit() {
+    let base = vec![
+        ("argocd/web.yaml", application("web", "apps/web", "main")),
+        ("apps/web/claim.yaml", CLAIM.to_owned()),
+        ("apps/web/config.yaml", config("web", "one")),
+        ("apps/new/config.yaml", config("web", "one")),
+    ];
+    let found = claim_goes(&base, &vec![("argocd/web.yaml", application("web", "apps/new", "main"))]);
+    assert_eq!(places(&found), ["argocd/web.yaml:6", "apps/web/claim.yaml:1 of base"]);
+    let kustomization = ("apps/web/kustomization.yaml", "resources: [claim.yaml, config.yaml]\n".to_owned());
+    let kustomized = base.iter().cloned().chain([kustomization]).collect();
+    let suffixed = application("web", "apps/web", "main").replace("path: apps/web}", "path: apps/web, kustomize: {nameSuffix: -new}}");
+    let found = claim_goes(&kustomized, &vec![("argocd/web.yaml", suffixed)]);
+    assert_eq!(places(&found), ["argocd/web.yaml:6", "apps/web/claim.yaml:1 of base"]);
+}

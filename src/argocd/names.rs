@@ -48,3 +48,5 @@ pub const SKIP_FILE_RENDERING: &str = "+argocd:skip-file-rendering";
 pub const IN_CLUSTER_SERVER: &str = "https://kubernetes.default.svc";
 /// Name of the cluster Argo CD runs in.
 pub const IN_CLUSTER_NAME: &str = "in-cluster";
+/// The entry of `argocd-cm` with which kustomizations are built.
+pub const BUILD_OPTIONS: &str = "kustomize.buildOptions";

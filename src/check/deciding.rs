@@ -3,7 +3,8 @@
 //! Takes a finding's place in a template; hands on the values that the change alters, or else the one value that the field is. Where that is not
 //! certain nothing is said.
 
-use std::collections::BTreeMap;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -21,6 +22,9 @@ use crate::render::{Scope, SetAt, Values};
 const MAX_VALUES: usize = 3;
 /// Words in the names of values that may be secrets.
 const SECRETS: [&str; 5] = ["password", "passwd", "secret", "token", "credential"];
+
+/// Positions of plans by the files that their objects come from.
+type ByFile = BTreeMap<(Side, Arc<str>), BTreeSet<usize>>;
 
 /// The values of the sources of one Application that are charts, each with the source's position.
 type OfSources = Arc<[(usize, Values)]>;
@@ -52,6 +56,8 @@ pub(super) struct Deciders<'a> {
     effective: &'a BTreeMap<(Side, AppId), Arc<Application>>,
     inventory: &'a Inventory,
     plans: &'a [SyncPlan],
+    /// The plans with objects of a file, by their positions; made when it is first needed.
+    by_file: OnceCell<ByFile>,
     known: BTreeMap<(Side, AppId), OfSources>,
 }
 
@@ -71,7 +77,7 @@ impl<'a> Deciders<'a> {
         inventory: &'a Inventory,
         plans: &'a [SyncPlan],
     ) -> Self {
-        Self { sources, effective, inventory, plans, known: BTreeMap::new() }
+        Self { sources, effective, inventory, plans, by_file: OnceCell::new(), known: BTreeMap::new() }
     }
 
     /// What decides about a place of a finding.
@@ -114,12 +120,25 @@ impl<'a> Deciders<'a> {
     /// The Applications whose source may render an object of a finding, the likeliest first.
     pub(super) fn owners(&self, finding: &Finding, origin: &Origin) -> Vec<AppId> {
         let named = finding.application.as_deref().and_then(|id| id.split_once('/')).map(|(namespace, name)| AppId::new(namespace, name));
-        let renders = |plan: &&SyncPlan| plan.changes.iter().any(|change| change.origin() == Some(origin));
-        let mut rendering: Vec<AppId> = self.plans.iter().filter(renders).map(|plan| plan.application.id.clone()).collect();
+        let found = self.by_file().get(&(origin.side, Arc::clone(&origin.path)));
+        let plans = found.into_iter().flatten().filter_map(|position| self.plans.get(*position));
+        let mut rendering: Vec<AppId> = plans.map(|plan| plan.application.id.clone()).collect();
         rendering.sort_by_key(|id| Some(id) != named.as_ref());
         let parents = named.iter().filter_map(|id| self.inventory.entries.get(id)?.parent().cloned());
         let further: Vec<AppId> = parents.chain(named.clone()).collect();
         rendering.into_iter().chain(further).collect()
+    }
+
+    fn by_file(&self) -> &ByFile {
+        self.by_file.get_or_init(|| {
+            let mut by_file = ByFile::new();
+            for (position, plan) in self.plans.iter().enumerate() {
+                for origin in plan.changes.iter().filter_map(|change| change.origin()) {
+                    by_file.entry((origin.side, Arc::clone(&origin.path))).or_default().insert(position);
+                }
+            }
+            by_file
+        })
     }
 
     fn values(&mut self, application: &AppId, side: Side) -> OfSources {
@@ -262,7 +281,7 @@ fn block_end(text: &str) -> usize {
 }
 
 /// The two values, and the path, at the deepest place where all of the difference is.
-fn narrowed(before: Option<Value>, after: Option<Value>, path: &mut Vec<String>) -> (Option<Value>, Option<Value>) {
+pub(super) fn narrowed(before: Option<Value>, after: Option<Value>, path: &mut Vec<String>) -> (Option<Value>, Option<Value>) {
     let step = match (&before, &after) {
         (Some(Value::Object(one)), Some(Value::Object(other))) => {
             let mut names = one.keys().chain(other.keys().filter(|name| !one.contains_key(*name)));

@@ -10,7 +10,7 @@ use super::deciding::{Decider, Deciders};
 use super::overlay::Overlays;
 use super::revisions::Revisions;
 use super::sources::Sources;
-use super::{Outcome, mask};
+use super::{Outcome, edited, mask};
 use crate::argocd::{AppId, Application, Source};
 use crate::finding::{Finding, Location, Place, Suppression};
 use crate::inventory::Inventory;
@@ -47,8 +47,10 @@ pub(super) fn locate(
             let instead = if decides.is_empty() { instead } else { instead.filter(|_| !place.origin.is_elsewhere()) };
             let place = instead.as_ref().unwrap_or(place);
             let of_patch = patched(place, &mut texts, revisions);
-            let cause = if index == 0 && finding.introduced && of_patch.is_none() {
-                overlays.cause(finding, place, &deciders.owners(finding, &place.origin))
+            let is_untouched = !revisions.changes.touches(&place.origin.path) && decides.is_empty() && of_patch.is_none();
+            let cause = if index == 0 && finding.introduced && is_untouched {
+                let owners = deciders.owners(finding, &place.origin);
+                overlays.cause(finding, place, &owners).or_else(|| edited::cause(&outcome.inventory, &owners, place))
             } else {
                 None
             };

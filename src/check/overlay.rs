@@ -42,14 +42,11 @@ impl<'a> Overlays<'a> {
         Self { sources, effective, known: BTreeMap::new() }
     }
 
-    /// What the change alters in the kustomizations of the Applications, so that the object is another one or not there. Nothing where it alters
-    /// the file of the object itself.
+    /// What the change alters in the kustomizations of the Applications, so that the object of a file that it leaves alone is another one or
+    /// not there.
     pub(super) fn cause(&mut self, finding: &Finding, place: &Place, owners: &[AppId]) -> Option<Place> {
         let rendered = place.origin.rendered.as_deref().filter(|rendered| rendered.renderer == Renderer::Kustomize)?;
         let changes = &self.sources.revisions.changes;
-        if changes.touches(&place.origin.path) {
-            return None;
-        }
         let at = |origin: &Origin, pointer: &str| {
             Some(Place { origin: origin.clone(), pointer: pointer.to_owned(), label: place.label.clone() })
         };

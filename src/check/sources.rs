@@ -2,6 +2,7 @@
 //!
 //! Takes Applications; hands on their manifests, or why there are none.
 
+mod cluster;
 mod known;
 mod parts;
 mod references;
@@ -10,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use self::cluster::{capabilities, settings};
 use self::known::{Known, Reads};
 use super::clones::Clones;
 use super::configuration;
@@ -108,7 +110,7 @@ impl<'a> Sources<'a> {
                 limits: Limits::default(),
                 cache: options.cache.as_deref().map(Cache::new),
                 offline: options.offline,
-                settings: live.map(|live| live.settings().clone()).unwrap_or_default(),
+                settings: settings(config, live),
                 settings_known: live.is_some_and(LiveState::knows_argocd),
             },
             capabilities: live.map(capabilities).unwrap_or_default(),
@@ -484,30 +486,6 @@ impl<'a> Sources<'a> {
         };
         self.capabilities.get(key).unwrap_or(&UNKNOWN)
     }
-}
-
-/// What each cluster is able to do, by server URL and by name.
-fn capabilities(live: &LiveState) -> BTreeMap<Arc<str>, Capabilities> {
-    let of = |cluster: &ClusterInfo| {
-        let served = cluster.api_resources.iter().flatten().flat_map(|resource| {
-            let version =
-                if resource.group.is_empty() { resource.version.clone() } else { format!("{}/{}", resource.group, resource.version) };
-            [format!("{version}/{}", resource.kind), version]
-        });
-        let mut api_versions: Vec<String> = served.collect();
-        api_versions.sort();
-        api_versions.dedup();
-        Capabilities { kube_version: cluster.kubernetes_version.clone().unwrap_or_default(), api_versions }
-    };
-    let mut found = BTreeMap::new();
-    for cluster in live.clusters() {
-        let able = of(cluster);
-        if !cluster.name.is_empty() {
-            found.insert(Arc::clone(&cluster.name), able.clone());
-        }
-        found.insert(Arc::clone(&cluster.server), able);
-    }
-    found
 }
 
 /// Whether a source gives no manifests of its own: among several, one without path and chart.

@@ -20,6 +20,7 @@ use super::output;
 use super::program::{Call, KustomizeProgram, Limits, Output, ProgramError, network_environment};
 use super::scratch::Copy;
 use super::{Inputs, RenderError, Rendered, Request, Stop, Tool};
+use crate::argocd::names::BUILD_OPTIONS;
 use crate::manifest::reader::ReadErrorKind;
 use crate::manifest::{Origin, ResourceKey};
 use crate::repo::parsed::ParsedObject;
@@ -78,9 +79,10 @@ impl KustomizeTool {
         let built = built(request, closure.kustomizations.first(), &settings, &components);
         let workshop = request.workshop;
         let mut assumptions = Vec::new();
-        let mut options = BuildOptions::parse(workshop.settings.entry("kustomize.buildOptions").unwrap_or_default());
+        let said = workshop.settings.entry(BUILD_OPTIONS);
+        let mut options = BuildOptions::parse(said.unwrap_or_default());
         if !workshop.settings_known
-            && !options.helm
+            && said.is_none()
             && let Some(file) = &closure.uses_helm
         {
             options.helm = true;
