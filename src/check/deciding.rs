@@ -104,7 +104,7 @@ impl<'a> Deciders<'a> {
             let mut found = Finder { deciders: self, application: &application, text_of, deciders_found: Vec::new() };
             if let (Some(base), Some(head)) = (view(Side::Base, file), view(Side::Head, file)) {
                 for path in &deciding.all {
-                    found.changed(&base, &head, path);
+                    found.changed(&base, &head, path, deciding.loops.contains(path).then_some(object));
                 }
             }
             if let (true, Some(path)) = (found.deciders_found.is_empty(), &deciding.own) {
@@ -173,14 +173,24 @@ struct Finder<'f, 'a> {
 }
 
 impl Finder<'_, '_> {
-    /// Notes a value if the two sides have different ones.
-    fn changed(&mut self, base: &View<'_>, head: &View<'_>, path: &[String]) {
+    /// Notes a value if the two sides have different ones. Of a value that a loop goes through only the entry of this object counts.
+    fn changed(&mut self, base: &View<'_>, head: &View<'_>, path: &[String], entry_of: Option<&str>) {
         let before = base.values.value(&base.scope, path);
         let after = head.values.value(&head.scope, path);
         if before == after {
             return;
         }
         let mut path = path.to_vec();
+        let (before, after) = match entry_of {
+            None => (before, after),
+            Some(object) => match entry(before, after, object) {
+                Some((name, before, after)) => {
+                    path.push(name);
+                    (before, after)
+                }
+                None => return,
+            },
+        };
         let (before, after) = narrowed(before, after, &mut path);
         let place_before = base.values.set_at(&base.scope, &path);
         let place_after = head.values.set_at(&head.scope, &path);
@@ -280,6 +290,42 @@ fn block_end(text: &str) -> usize {
     end
 }
 
+/// The entry that differs and that an object is made of, judged by the object's name: what it is called, before and after.
+fn entry(before: Option<Value>, after: Option<Value>, object: &str) -> Option<(String, Option<Value>, Option<Value>)> {
+    let fields = |value: Option<Value>| -> Vec<(String, Value)> {
+        match value {
+            Some(Value::Object(fields)) => fields.into_iter().collect(),
+            Some(Value::Array(items)) => items.into_iter().enumerate().map(|(index, item)| (index.to_string(), item)).collect(),
+            _ => Vec::new(),
+        }
+    };
+    // The positions in a list are no names.
+    let is_list = before.as_ref().or(after.as_ref()).is_some_and(Value::is_array);
+    let (before, after) = (fields(before), fields(after));
+    let best = |all: &[(String, Value)], other: &[(String, Value)]| {
+        let is_same = |one: &(String, Value), known: &(String, Value)| known.1 == one.1 && (is_list || known.0 == one.0);
+        let differing = all.iter().filter(|one| !other.iter().any(|known| is_same(one, known)));
+        let speaking = differing.filter_map(|(name, value)| Some((likeness(name, value, object)?, name.clone(), value.clone())));
+        speaking.max_by_key(|(likeness, ..)| *likeness).map(|(_, name, value)| (name, value))
+    };
+    match (best(&before, &after), best(&after, &before)) {
+        (before, Some((name, after))) => Some((name, before.map(|(_, value)| value), Some(after))),
+        (Some((name, before)), None) => Some((name, Some(before), None)),
+        (None, None) => None,
+    }
+}
+
+/// How much of an object's name an entry says; nothing where it says none of it.
+fn likeness(name: &str, value: &Value, object: &str) -> Option<usize> {
+    let texts = match value {
+        Value::Object(fields) => fields.values().filter_map(Value::as_str).collect(),
+        Value::String(text) => vec![text.as_str()],
+        _ => Vec::new(),
+    };
+    let said = texts.into_iter().chain([name]).filter(|text| !text.is_empty() && text.parse::<usize>().is_err());
+    said.filter(|text| object.contains(*text)).map(str::len).max()
+}
+
 /// The two values, and the path, at the deepest place where all of the difference is.
 pub(super) fn narrowed(before: Option<Value>, after: Option<Value>, path: &mut Vec<String>) -> (Option<Value>, Option<Value>) {
     let step = match (&before, &after) {
@@ -340,6 +386,21 @@ mod tests {
         assert_eq!(of(json!([1, 2, 3]), json!([1, 3])), ("x.1".into(), Some(json!(2)), None));
         assert_eq!(of(json!([1]), json!([1, {"a": 1}])), ("x.1".into(), None, Some(json!({"a": 1}))));
         assert_eq!(of(json!([1, 2]), json!([3, 4])).0, "x");
+    }
+
+    #[test]
+    fn of_a_loop_the_entry_counts_that_speaks_of_the_object() {
+        let list = |names: &[&str]| Some(names.iter().map(|name| json!({"name": name, "path": "apps"})).collect::<Value>());
+        let of = |before: &[&str], after: &[&str], object: &str| {
+            entry(list(before), list(after), object).map(|(name, before, after)| (name, before.is_some(), after.is_some()))
+        };
+        assert_eq!(of(&["wiki", "web"], &["web"], "wiki"), Some(("0".into(), true, false)));
+        assert_eq!(of(&["wiki", "web"], &["web"], "web"), None, "its own entry is as it was");
+        assert_eq!(of(&["web"], &["web", "web-api"], "web-api"), Some(("1".into(), false, true)));
+        assert_eq!(of(&["web", "web-api"], &[], "web-api"), Some(("1".into(), true, false)));
+        let map = |on: bool| Some(json!({"wiki": {"on": on}, "web": {"on": true}}));
+        assert_eq!(entry(map(true), map(false), "prod-wiki").unwrap().0, "wiki");
+        assert_eq!(entry(map(true), map(false), "prod-web"), None);
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(in crate::render) struct Reads {
     pub(in crate::render) own: Option<ValuePath>,
     /// All values that the field, or the place where it would stand, depends on.
     pub(in crate::render) all: BTreeSet<ValuePath>,
+    /// Those of them of which the object is made out of one entry.
+    pub(in crate::render) loops: BTreeSet<ValuePath>,
 }
 
 /// A template that was read.
@@ -67,7 +69,10 @@ impl<'t> Template<'t> {
             let rest = words.get(1..).unwrap_or_default();
             match keyword {
                 "if" | "with" | "range" => {
-                    let reading = pipeline::reading(rest, &dot, &variables);
+                    let mut reading = pipeline::reading(rest, &dot, &variables);
+                    if keyword == "range" {
+                        reading.loops.clone_from(&reading.paths);
+                    }
                     let subject = pipeline::subject(rest, &dot, &variables);
                     let part = Open { start: span.end, reading, before: dot.clone(), variables: variables.len(), definition: None };
                     if keyword == "range" {
@@ -132,7 +137,7 @@ impl<'t> Template<'t> {
                 self.inside(&field.region, &mut all);
             }
         }
-        Reads { all: helpers.resolved(all), ..Reads::default() }
+        Reads { loops: all.loops.clone(), all: helpers.resolved(all), ..Reads::default() }
     }
 
     /// What decides about a field of the object in a part of the text. `None` where the text does not show the field.
@@ -149,7 +154,8 @@ impl<'t> Template<'t> {
             _ => None,
         };
         let own = only.and_then(|field| self.own(field, pointer));
-        Some(Reads { field: only.filter(|field| field.rest == 0).map(|field| field.line.clone()), own, all: helpers.resolved(all) })
+        let field = only.filter(|field| field.rest == 0).map(|field| field.line.clone());
+        Some(Reads { field, own, loops: all.loops.clone(), all: helpers.resolved(all) })
     }
 
     /// The one value that a field is.

@@ -5,6 +5,7 @@
 mod layer;
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -31,6 +32,8 @@ pub struct Values {
     layers: Vec<Layer>,
     /// Override files, those that win last.
     overrides: Vec<(Origin, Value)>,
+    /// The named templates, read when they are first needed.
+    helpers: OnceLock<Helpers>,
 }
 
 /// A chart of the source, as its parents know it.
@@ -66,6 +69,8 @@ pub struct Deciding {
     pub own: Option<ValuePath>,
     /// All that it depends on.
     pub all: BTreeSet<ValuePath>,
+    /// Those of them of which the object is made out of one entry.
+    pub loops: BTreeSet<ValuePath>,
 }
 
 impl Values {
@@ -111,6 +116,7 @@ impl Values {
             label: is_fetched(request).then(|| format!("{}-{}/", request.source.chart, request.revision)),
             layers,
             overrides: overrides::read(request),
+            helpers: OnceLock::new(),
         }
     }
 
@@ -178,18 +184,20 @@ impl Values {
     pub fn deciding(&self, origin: &Origin, scope: &Scope, pointer: &str) -> Option<Deciding> {
         let text = self.text(self.file(origin)?)?;
         let template = Template::read(&text);
-        let texts: Vec<String> = self.helpers();
-        let helpers: Vec<Template<'_>> = texts.iter().map(|text| Template::read(text)).collect();
-        let helpers = Helpers::of(helpers.iter());
+        let helpers = self.helpers.get_or_init(|| {
+            let texts = self.texts_with_helpers();
+            let templates: Vec<Template<'_>> = texts.iter().map(|text| Template::read(text)).collect();
+            Helpers::of(templates.iter())
+        });
         let tokens = Pointer::parse(pointer).ok()?;
-        let of_field = || template.of_field(&origin.document, tokens.tokens(), &helpers);
+        let of_field = || template.of_field(&origin.document, tokens.tokens(), helpers);
         let begins = || text.split_inclusive('\n').take(usize::try_from(origin.line).unwrap_or(1).saturating_sub(1)).map(str::len).sum();
         let reads = if tokens.is_root() { None } else { of_field() };
-        let Reads { field, own, all } = reads.unwrap_or_else(|| template.of_object(begins(), &origin.document, &helpers));
+        let Reads { field, own, all, loops } = reads.unwrap_or_else(|| template.of_object(begins(), &origin.document, helpers));
         let absolute = |path: ValuePath| self.absolute(scope, path);
         let mut all: BTreeSet<ValuePath> = all.into_iter().map(absolute).collect();
         all.extend(scope.conditions.iter().cloned());
-        Some(Deciding { field, own: own.map(absolute), all })
+        Some(Deciding { field, own: own.map(absolute), all, loops: loops.into_iter().map(absolute).collect() })
     }
 
     /// The name of a chart's value among those of the source. `global` is shared, unless only the chart itself sets it.
@@ -242,7 +250,7 @@ impl Values {
     }
 
     /// The texts of all templates of the chart and of those beside and below it: any of them may define what others include.
-    fn helpers(&self) -> Vec<String> {
+    fn texts_with_helpers(&self) -> Vec<String> {
         let directories = chart::directories(&self.tree, &self.chart).unwrap_or_default();
         let files = directories.iter().flat_map(|directory| self.tree.under(directory));
         let templates = files.filter(|entry| entry.path.contains("templates/")).filter_map(|entry| self.text(&entry.path));

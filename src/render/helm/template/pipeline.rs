@@ -11,6 +11,8 @@ use super::action::Word;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reading {
     pub(super) paths: BTreeSet<ValuePath>,
+    /// Those of them of which a loop takes one entry after the other.
+    pub(super) loops: BTreeSet<ValuePath>,
     /// Named templates that are given the whole of the chart's data.
     pub(super) includes: BTreeSet<String>,
 }
@@ -18,6 +20,7 @@ pub(super) struct Reading {
 impl Reading {
     pub(super) fn extend(&mut self, other: &Self) {
         self.paths.extend(other.paths.iter().cloned());
+        self.loops.extend(other.loops.iter().cloned());
         self.includes.extend(other.includes.iter().cloned());
     }
 }

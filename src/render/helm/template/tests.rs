@@ -79,6 +79,7 @@ fn a_loop_reads_the_whole_of_what_it_goes_through() {
     let name = field("/spec/template/spec/containers/1/env/0/value").unwrap();
     assert_eq!(name.own, Some(vec!["other".to_owned()]));
     assert!(paths(&name.all).contains(&"env".to_owned()));
+    assert_eq!(paths(&name.loops), ["env"]);
 }
 
 #[test]
