@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use gotmpl::parse::{BranchNode, Expr, ListNode, Node, PipeNode};
+use gotmpl::parse::{BranchNode, CommandNode, Expr, ListNode, Node, PipeNode};
 
 use super::{TemplateError, functions};
 
@@ -80,13 +80,15 @@ fn action(inner: &str) -> Result<(&str, &str), TemplateError> {
 /// Where one is not, or where a function is one that presync does not evaluate.
 pub(super) fn names(body: &ListNode, named: &BTreeMap<String, ListNode>) -> Result<(), TemplateError> {
     for list in named.values().chain([body]) {
-        Names { variables: vec!["$".to_owned()] }.list(list)?;
+        Names { variables: vec!["$".to_owned()], versions: Vec::new() }.list(list)?;
     }
     Ok(())
 }
 
 struct Names {
     variables: Vec<String>,
+    /// Variables that hold a version.
+    versions: Vec<String>,
 }
 
 impl Names {
@@ -122,6 +124,15 @@ impl Names {
         for argument in pipe.commands.iter().flat_map(|command| &command.args) {
             self.expression(argument)?;
         }
+        if pipe.commands.split_last().is_some_and(|(_, before)| before.iter().any(reads_version)) {
+            return Err(whole_version());
+        }
+        if makes_version(pipe) {
+            if pipe.decl.is_empty() {
+                return Err(whole_version());
+            }
+            self.versions.extend(pipe.decl.iter().map(ToString::to_string));
+        }
         for name in &pipe.decl {
             if pipe.is_assign {
                 self.variable(name)?;
@@ -135,9 +146,17 @@ impl Names {
     fn expression(&mut self, expression: &Expr) -> Result<(), TemplateError> {
         match expression {
             Expr::Identifier(_, name) => function(name),
+            Expr::Variable(_, name, fields) if fields.is_empty() && self.versions.iter().any(|version| version == name) => {
+                Err(whole_version())
+            }
             Expr::Variable(_, name, _) => self.variable(name),
             Expr::Pipe(_, pipe) => self.pipe(pipe),
-            Expr::Chain(_, inner, _) => self.expression(inner),
+            Expr::Chain(_, inner, _) => match &**inner {
+                Expr::Pipe(_, pipe) if makes_version(pipe) => {
+                    pipe.commands.iter().flat_map(|command| &command.args).try_for_each(|argument| self.expression(argument))
+                }
+                inner => self.expression(inner),
+            },
             _ => Ok(()),
         }
     }
@@ -146,6 +165,19 @@ impl Names {
         let known = self.variables.iter().any(|known| known == name);
         if known { Ok(()) } else { Err(TemplateError::fails(format!("undefined variable {name:?}"))) }
     }
+}
+
+/// Whether a pipe ends in a version, of which only the parts are known here.
+fn makes_version(pipe: &PipeNode) -> bool {
+    pipe.commands.last().is_some_and(reads_version)
+}
+
+fn reads_version(command: &CommandNode) -> bool {
+    matches!(command.args.first(), Some(Expr::Identifier(_, name)) if name == "semver")
+}
+
+fn whole_version() -> TemplateError {
+    TemplateError::Unjudged("the template uses a whole version that `semver` has read; presync knows its parts, such as `.Major`".to_owned())
 }
 
 fn function(name: &str) -> Result<(), TemplateError> {

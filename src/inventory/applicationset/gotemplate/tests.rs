@@ -103,6 +103,9 @@ fn functions_that_give_something_else_each_time_are_not_guessed() {
         assert!(matches!(&error, TemplateError::Unjudged(message) if message.contains("gives something else each time")), "{error}");
     }
     assert!(matches!(Template::parse("{{ untitle .a }}"), Err(TemplateError::Unjudged(_))));
+    for whole in [r#"{{ semver "1.2.3" }}"#, r#"{{ "1.2.3" | semver | toJson }}"#, r#"{{ $v := semver "1.2.3" }}{{ $v }}"#] {
+        assert!(matches!(Template::parse(whole), Err(TemplateError::Unjudged(_))), "{whole}");
+    }
 }
 
 #[test]
@@ -158,7 +161,7 @@ fn functions_of_sprig_give_what_they_give_there() {
         (r#"{{ regexMatch "^v[0-9]+$" "v12" }}{{ regexFind "[a-z]+" "12ab" }}"#, "trueab"),
         (r#"{{ "hello" | b64enc }} {{ "aGVsbG8=" | b64dec }}"#, "aGVsbG8= hello"),
         (r#"{{ sha256sum "a" | trunc 8 }} {{ sha1sum "a" | trunc 8 }} {{ adler32sum "abc" }}"#, "ca978112 86f7e437 38600999"),
-        (r#"{{ semverCompare ">=1.2.0" "1.3.0" }} {{ (semver "1.2.3").Minor }}"#, "true 2"),
+        (r#"{{ semverCompare ">=1.2.0" "1.3.0" }} {{ (semver "1.2.3").Minor }}{{ $v := semver "4.5.6" }}{{ $v.Patch }}"#, "true 26"),
         (r#"{{ base "a/b/c.yaml" }} {{ dir "a/b/c" }} {{ ext "x.tar.gz" }} {{ clean "a//b/../c" }}"#, "c.yaml a/b .gz a/c"),
         (r#"{{ div 7 2 }} {{ mod 7 2 }} {{ mul 2 3 }} {{ sub 1 3 }} {{ max 1 5 2 }} {{ round 2.567 1 }}"#, "3 1 6 -2 5 2.6"),
         (r#"{{ until 3 }} {{ untilStep 1 6 2 }} {{ seq 1 3 }}"#, "[0 1 2] [1 3 5] 1 2 3"),
