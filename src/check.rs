@@ -26,6 +26,7 @@ mod revisions;
 mod seen;
 mod sets;
 mod sources;
+mod spokes;
 mod stand_in;
 
 use std::collections::{BTreeMap, HashSet};

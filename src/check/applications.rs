@@ -13,6 +13,7 @@ use super::held::Held;
 use super::readings::Readings;
 use super::sets::{self, SetGround, SetSide};
 use super::sources::{Render, Sources};
+use super::spokes::Spokes;
 use crate::argocd::names::{GROUP, IN_CLUSTER_SERVER};
 use crate::argocd::{AppId, Application, Settings};
 use crate::finding::Unjudged;
@@ -36,6 +37,12 @@ pub(super) struct Discovered {
     pub(super) once_applied: BTreeMap<AppId, Arc<Application>>,
     /// AppProjects that the merge brings in, at head.
     pub(super) projects: Vec<Arc<Manifest>>,
+    /// Those that were brought in before.
+    pub(super) base_projects: Vec<Arc<Manifest>>,
+    /// The names of those that say something else than before.
+    pub(super) changed_projects: BTreeSet<String>,
+    /// AppProjects at head that come with the next sync of a parent that a person syncs.
+    pub(super) later_projects: Vec<Arc<Manifest>>,
     /// What could not be looked at.
     pub(super) unjudged: Vec<Unjudged>,
     /// Remarks for people.
@@ -45,7 +52,7 @@ pub(super) struct Discovered {
 /// One side while it is being found out.
 pub(super) struct Finder<'a> {
     pub(super) sources: &'a Sources<'a>,
-    readings: &'a Readings,
+    pub(super) readings: &'a Readings,
     /// What is known of ApplicationSets at both sides.
     pub(super) ground: &'a SetGround<'a>,
     /// What the syncs of parents do not get to at head.
@@ -72,6 +79,10 @@ pub(super) struct Finder<'a> {
     /// Applications with the two that make them.
     pub(super) twice: BTreeSet<(AppId, [String; 2])>,
     pub(super) notes: Vec<String>,
+    /// AppProjects of parents that somebody has to sync first.
+    pub(super) later_projects: Vec<Arc<Manifest>>,
+    /// What is put into other clusters.
+    pub(super) spokes: Spokes,
 }
 
 /// Finds every Application on both sides.
@@ -100,6 +111,8 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
         unapplied_sets: BTreeMap::new(),
         twice: BTreeSet::new(),
         notes: Vec::new(),
+        later_projects: Vec::new(),
+        spokes: Spokes::default(),
         live: live_applications.clone(),
         control_namespace: control_namespace.clone(),
         side,
@@ -121,7 +134,10 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
     let mut discovered = Discovered {
         effective: BTreeMap::new(),
         once_applied: delivery::once_applied(&head),
+        base_projects: base.projects_brought_in(),
+        changed_projects: BTreeSet::new(),
         projects: head.projects_brought_in(),
+        later_projects: std::mem::take(&mut head.later_projects),
         unjudged: problems,
         notes: std::mem::take(&mut head.notes),
         inventory: Inventory { contested: contested(&base, &head), ..Inventory::default() },
@@ -129,6 +145,7 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
     discovered.unjudged.extend(unreadable_files(sources, all));
     discovered.unjudged.extend(delivery::removed(&base, &head));
     discovered.unjudged.extend(delivery::unknown_sets(&base, &head));
+    discovered.unjudged.extend(std::mem::take(&mut base.spokes).unjudged(std::mem::take(&mut head.spokes)));
     let ids: BTreeSet<AppId> = base.definitions.keys().chain(head.definitions.keys()).chain(live_applications.keys()).cloned().collect();
     for id in ids {
         for side in [&base, &head] {
@@ -145,8 +162,19 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
         };
         discovered.inventory.entries.insert(id, entry);
     }
+    discovered.changed_projects = changed_projects(&discovered.base_projects, &discovered.projects);
     discovered.inventory.sets = sets::entries(&ground, std::mem::take(&mut base.sets), std::mem::take(&mut head.sets));
     discovered
+}
+
+/// The names of AppProjects that say something else than before.
+fn changed_projects(before: &[Arc<Manifest>], after: &[Arc<Manifest>]) -> BTreeSet<String> {
+    let before: BTreeMap<&str, &Arc<Manifest>> = before.iter().map(|manifest| (&*manifest.key.name, manifest)).collect();
+    let differs = |after: &&Arc<Manifest>| match before.get(&*after.key.name) {
+        Some(before) => before.object != after.object && before.object.get("spec") != after.object.get("spec"),
+        None => true,
+    };
+    after.iter().filter(differs).map(|after| after.key.name.to_string()).collect()
 }
 
 /// Applications that more than one makes at head.
@@ -252,9 +280,16 @@ impl Finder<'_> {
                 }
             }
             let raw = self.drop_raw_material(rendered.iter().map(|(_, application, _)| &***application));
-            considered.retain(|id, _| !raw.contains(id));
-            for (_, application, rendered) in rendered.into_iter().filter(|(id, ..)| !raw.contains(*id)) {
-                self.adopt_children(application, &rendered.manifests);
+            considered.retain(|id, _| !raw.contains_key(id));
+            for (_, application, rendered) in rendered.into_iter().filter(|(id, ..)| !raw.contains_key(*id)) {
+                match self.spoke(application) {
+                    None => self.adopt_children(application, &rendered.manifests),
+                    Some(cluster) => {
+                        let raw = self.leave_to_spoke(application, cluster, &rendered.manifests);
+                        considered.retain(|id, _| !raw.contains_key(id));
+                        self.define_from_other_files(candidates, &raw);
+                    }
+                }
             }
         }
         self.problems.push(Unjudged {
@@ -262,6 +297,18 @@ impl Finder<'_> {
             what: format!("Applications more than {MAX_DEPTH} levels deep"),
             why: "the chain of Applications that render Applications is too long".to_owned(),
         });
+    }
+
+    /// Another file may define an Application of this cluster under the name of one that was forgotten.
+    fn define_from_other_files(&mut self, candidates: &[Candidate], forgotten: &BTreeMap<AppId, Arc<str>>) {
+        for candidate in candidates.iter().filter(|candidate| candidate.kind == CandidateKind::Application) {
+            let manifest = &candidate.manifest;
+            let namespace = metadata_str(&manifest.object, "namespace").unwrap_or(&self.control_namespace);
+            let id = AppId::new(namespace, &manifest.key.name);
+            if forgotten.get(&id).is_some_and(|file| *file != manifest.origin.path) {
+                self.define(manifest, None);
+            }
+        }
     }
 
     /// Works out the Applications in effect that are not known yet, or whose definition has changed since.
@@ -275,17 +322,24 @@ impl Finder<'_> {
     }
 
     /// Forgets Applications that lie in a file out of which a kustomization of one of these makes its own; hands on which.
-    fn drop_raw_material<'p>(&mut self, parents: impl Iterator<Item = &'p Application>) -> BTreeSet<AppId> {
+    fn drop_raw_material<'p>(&mut self, parents: impl Iterator<Item = &'p Application>) -> BTreeMap<AppId, Arc<str>> {
         let files: BTreeSet<Arc<str>> = parents.flat_map(|parent| self.sources.raw_material(parent, self.side)).collect();
+        self.drop_raw(&files)
+    }
+
+    /// Forgets what merely lies in some files; hands on the Applications among it, with their files.
+    pub(super) fn drop_raw(&mut self, files: &BTreeSet<Arc<str>>) -> BTreeMap<AppId, Arc<str>> {
         let is_raw = |definition: &Definition| {
             definition.parent.is_none() && definition.generated.is_none() && files.contains(&definition.manifest.origin.path)
         };
-        let raw: BTreeSet<AppId> = self.definitions.iter().filter(|(_, definition)| is_raw(definition)).map(|(id, _)| id.clone()).collect();
-        for id in &raw {
+        let all = self.definitions.iter().filter(|(_, definition)| is_raw(definition));
+        let raw: BTreeMap<AppId, Arc<str>> =
+            all.map(|(id, definition)| (id.clone(), Arc::clone(&definition.manifest.origin.path))).collect();
+        for id in raw.keys() {
             self.definitions.remove(id);
             self.in_effect.remove(id);
         }
-        self.drop_raw_sets(&files);
+        self.drop_raw_sets(files);
         raw
     }
 

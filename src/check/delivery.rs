@@ -93,13 +93,16 @@ impl Finder<'_> {
                 format!("AppProject {name} ({place}): no Application renders it; it counts as applied when this is merged")
             }));
         }
-        let brought_in = projects.into_iter().filter(|(parent, manifest)| match parent {
-            Some(parent) => {
-                !self.held.project(&name(manifest), parent) && self.syncs_by_itself(parent, &AppId::new("", &name(manifest)), 0)
+        let mut brought_in = Vec::new();
+        for (parent, manifest) in projects {
+            match parent {
+                Some(parent) if self.held.project(&name(&manifest), &parent) => {}
+                Some(parent) if !self.syncs_by_itself(&parent, &AppId::new("", &name(&manifest)), 0) => self.later_projects.push(manifest),
+                None if rendered.contains(&name(&manifest)) => {}
+                _ => brought_in.push(manifest),
             }
-            None => !rendered.contains(&name(manifest)),
-        });
-        brought_in.map(|(_, manifest)| manifest).collect()
+        }
+        brought_in
     }
 
     /// Works out how each definition of this side gets into the cluster.

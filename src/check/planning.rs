@@ -82,17 +82,17 @@ pub(super) fn plan(
     let Options { all, now, .. } = *options;
     let candidates = candidates(discovered, sources, all);
     let (head_definitions, base_definitions) = (custom_definitions(&candidates, Side::Head), custom_definitions(&candidates, Side::Base));
-    let projects: BTreeMap<String, Project> = discovered
-        .projects
-        .iter()
-        .filter_map(|manifest| Project::read(&manifest.object))
-        .map(|project| (project.name.clone(), project))
-        .collect();
+    let projects = by_name(&discovered.projects);
     let as_values =
         |manifests: &'_ [Arc<Manifest>]| manifests.iter().map(|manifest| Arc::clone(manifest.object.shared())).collect::<Vec<_>>();
     let (head_values, base_values) = (as_values(&head_definitions), as_values(&base_definitions));
+    let later: BTreeMap<String, Project> = by_name(&discovered.later_projects);
+    let later = (!later.is_empty()).then(|| later.into_iter().chain(projects.clone()).collect());
+    let later = later.map(|projects| World::new(live, projects, &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now));
     let head = World::new(live, projects, &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
-    let base = World::new(live, BTreeMap::new(), &base_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
+    // What is live says more about the projects before the change than Git does.
+    let before = if live.is_assumed() { by_name(&discovered.base_projects) } else { BTreeMap::new() };
+    let base = World::new(live, before, &base_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
     // A project that an Application renders itself is not there yet when the Application is compared.
     let manages_itself = candidates.iter().any(|candidate| renders_its_project(candidate, live));
     let before_own =
@@ -101,7 +101,7 @@ pub(super) fn plan(
     let watch_may_change = ignored && sources.revisions.change_mentions(watch::APPLICATIONS.parameter);
     let head = head.with_watch_changing(watch_may_change);
     let before_own = before_own.map(|world| world.with_watch_changing(watch_may_change));
-    let worlds = Worlds { base: &base, head: &head, before_own: before_own.as_ref() };
+    let worlds = Worlds { base: &base, head: &head, before_own: before_own.as_ref(), later: later.as_ref() };
     let mut planned = Planned::default();
     let same = candidates.iter().filter(|candidate| candidate.touched && !is_affected(candidate) && candidate.head.is_some());
     planned.same = same.map(|candidate| candidate.entry.id.clone()).filter(|id| wanted.takes(id)).collect();
@@ -154,6 +154,23 @@ pub(super) fn plan(
     planned
 }
 
+/// AppProjects by name.
+fn by_name(projects: &[Arc<Manifest>]) -> BTreeMap<String, Project> {
+    let read = projects.iter().filter_map(|manifest| Project::read(&manifest.object));
+    read.map(|project| (project.name.clone(), project)).collect()
+}
+
+/// Whether the edit of its project makes a difference to what the next sync of an Application does.
+fn project_matters(candidate: &Candidate<'_>, base: &World<'_>, head: &World<'_>) -> bool {
+    let (true, Some(side)) = (candidate.project_changes, candidate.head.as_ref().filter(|side| side.rendered().is_some())) else {
+        return false;
+    };
+    let (before, after) = (plan_base(side, base), plan_base(side, head));
+    let actions = |plan: &SyncPlan| plan.changes.iter().map(|change| (change.key.clone(), change.action)).collect::<Vec<_>>();
+    let remarks = |plan: &SyncPlan| plan.conditions.iter().map(|remark| (remark.kind, remark.message.clone())).collect::<Vec<_>>();
+    before.sync.mode != after.sync.mode || actions(&before) != actions(&after) || remarks(&before) != remarks(&after)
+}
+
 /// The id behind `namespace/name`.
 fn app_id(text: &str) -> AppId {
     let (namespace, name) = text.split_once('/').unwrap_or(("", text));
@@ -188,10 +205,13 @@ fn plan_caught(candidate: &Candidate<'_>, worlds: Worlds<'_>, discovered: &Disco
 fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, discovered: &Discovered, sources: &Sources<'_>, all: bool) -> One {
     let base_world = worlds.base;
     let own = worlds.before_own.filter(|world| renders_its_project(candidate, world.live));
-    let head_world = own.unwrap_or(worlds.head);
-    let (entry, live) = (candidate.entry, head_world.live);
+    let entry = candidate.entry;
+    // A new Application comes with the projects that the same sync of its parent applies.
+    let later = worlds.later.filter(|_| entry.live.is_none() && entry.delivery() == Some(&Delivery::ParentSync));
+    let head_world = own.or(later).unwrap_or(worlds.head);
+    let live = head_world.live;
     let Some(head) = &candidate.head else { return One::default() };
-    let affected = is_affected(candidate);
+    let affected = is_affected(candidate) || project_matters(candidate, base_world, head_world);
     if !affected && !all && !is_hidden(candidate) {
         return One::default();
     }

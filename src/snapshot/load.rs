@@ -221,7 +221,6 @@ impl Loading {
             }
         }
         let new = self.parts.objects.get(before..).unwrap_or_default();
-        let clusters: Vec<Arc<str>> = new.iter().map(|raw| raw.cluster.clone()).collect();
         self.parts.sources.push(SnapshotSource {
             source: name.to_owned(),
             captured_at: about.captured_at.clone(),
@@ -229,19 +228,20 @@ impl Loading {
             objects: new.len(),
             digest: None,
         });
-        self.cover(name, clusters.iter());
         self.parts.clusters.extend(about.statements(&own));
         self.parts.stated.merge(about.stated.clone(), name, &mut self.parts.incomplete);
     }
 
-    /// Notes that a source holds objects of clusters, and says where another one does as well.
+    /// Notes of which clusters a snapshot holds objects, and says where another one does as well. What kubectl printed may come in parts.
     fn cover<'a>(&mut self, name: &str, clusters: impl Iterator<Item = &'a Arc<str>>) {
         let clusters: std::collections::BTreeSet<&Arc<str>> = clusters.collect();
         for cluster in clusters {
             match self.covered.get(cluster) {
                 None => drop(self.covered.insert(cluster.clone(), name.to_owned())),
                 Some(first) => {
-                    self.parts.incomplete.push(format!("{first} and {name} both hold objects of {cluster}; the last one counts"))
+                    self.parts.incomplete.push(format!(
+                    "{first} and {name} are both snapshots of {cluster}: of an object that both have the last one counts, and one that only the older has may be gone"
+                ))
                 }
             }
         }

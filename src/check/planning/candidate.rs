@@ -20,6 +20,8 @@ pub(super) struct Candidate<'a> {
     pub(super) entry: &'a Entry,
     /// The change touches something that it reads.
     pub(super) touched: bool,
+    /// The change edits the AppProject that it is in.
+    pub(super) project_changes: bool,
     /// The revision that it follows instead, where the change touches only files that it would read otherwise.
     pub(super) untracked: Option<String>,
     /// Changed files that it reads, where Argo CD will not look because of them.
@@ -61,8 +63,9 @@ pub(super) fn of_entries<'a>(entries: Vec<&'a Entry>, discovered: &'a Discovered
     entries
         .into_par_iter()
         .filter_map(|entry| {
-            let Reach { base, head, paths, is_covered, touched, untracked, differs } = Reach::of(entry, discovered, sources);
-            if !(all || touched || untracked.is_some() || differs || entry.definition_changes()) {
+            let Reach { base, head, paths, is_covered, touched, project_changes, untracked, differs } =
+                Reach::of(entry, discovered, sources);
+            if !(all || touched || project_changes || untracked.is_some() || differs || entry.definition_changes()) {
                 return None;
             }
             let render = |application: Option<Arc<Application>>, side: Side| {
@@ -74,7 +77,15 @@ pub(super) fn of_entries<'a>(entries: Vec<&'a Entry>, discovered: &'a Discovered
                 }
                 _ => Vec::new(),
             };
-            Some(Candidate { entry, touched, untracked, unnoticed, base: render(base, Side::Base), head: render(head, Side::Head) })
+            Some(Candidate {
+                entry,
+                touched,
+                project_changes,
+                untracked,
+                unnoticed,
+                base: render(base, Side::Base),
+                head: render(head, Side::Head),
+            })
         })
         .collect()
 }
@@ -83,7 +94,7 @@ pub(super) fn of_entries<'a>(entries: Vec<&'a Entry>, discovered: &'a Discovered
 pub(in crate::check) fn may_be_planned(application: &Application, discovered: &Discovered, sources: &Sources<'_>) -> bool {
     discovered.inventory.entries.get(&application.id).is_none_or(|entry| {
         let reach = Reach::of(entry, discovered, sources);
-        reach.touched || reach.untracked.is_some() || reach.differs || entry.definition_changes()
+        reach.touched || reach.project_changes || reach.untracked.is_some() || reach.differs || entry.definition_changes()
     })
 }
 
@@ -96,6 +107,8 @@ struct Reach {
     is_covered: bool,
     /// Whether something changes that it reads.
     touched: bool,
+    /// Whether the AppProject that it is in says something else.
+    project_changes: bool,
     /// The revision that keeps the change from it.
     untracked: Option<String>,
     /// Whether it is another Application afterwards.
@@ -124,12 +137,14 @@ impl Reach {
             || reads_changed(&base, Side::Base)
             || in_vain(&entry.head, &head, Side::Head)
             || in_vain(&entry.base, &base, Side::Base);
+        let in_changed = |application: &Arc<Application>| discovered.changed_projects.contains(&application.spec.project);
+        let project_changes = base.is_some() && head.as_ref().is_some_and(in_changed);
         let untracked = head.as_ref().and_then(|head| sources.untracked(head));
         let differs = match (&base, &head) {
             (Some(base), Some(head)) => base.object != head.object,
             _ => true,
         };
-        Self { base, head, paths, is_covered, touched, untracked, differs }
+        Self { base, head, paths, is_covered, touched, project_changes, untracked, differs }
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Worlds<'a> {
     pub(super) head: &'a World<'a>,
     /// Head with the projects as they are live, where an Application renders its own.
     pub(super) before_own: Option<&'a World<'a>>,
+    /// Head with the projects that parents bring in which a person syncs.
+    pub(super) later: Option<&'a World<'a>>,
 }
 
 /// Adds to the plan of head what base tells.

@@ -177,7 +177,9 @@ fn reads_version(command: &CommandNode) -> bool {
 }
 
 fn whole_version() -> TemplateError {
-    TemplateError::Unjudged("the template uses a whole version that `semver` has read; presync knows its parts, such as `.Major`".to_owned())
+    TemplateError::Unjudged(
+        "the template uses a whole version that `semver` has read; presync knows its parts, such as `.Major`".to_owned(),
+    )
 }
 
 fn function(name: &str) -> Result<(), TemplateError> {
