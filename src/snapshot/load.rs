@@ -385,12 +385,12 @@ mod tests {
     }
 
     #[test]
-    fn two_sources_with_the_same_cluster_are_merged_and_said() {
+    fn two_listings_of_one_cluster_are_merged_and_what_differs_is_said() {
         let one = folder(&[("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm, namespace: shop}\ndata: {a: first}\n")]);
         let two = folder(&[("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm, namespace: shop}\ndata: {a: second}\n")]);
         let state = load(&[one.path().to_str().unwrap(), two.path().to_str().unwrap()]).unwrap();
         assert_eq!(state.all()[0].object()["data"]["a"], "second");
-        assert_eq!((state.sources().len(), state.incomplete().len()), (2, 2));
+        assert_eq!((state.sources().len(), state.incomplete().len()), (2, 1));
     }
 
     #[test]
