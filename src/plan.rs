@@ -27,7 +27,9 @@ pub mod waits;
 pub mod watch;
 pub mod world;
 
-pub use change::{Action, AppChange, Basis, Change, Condition, FieldChange, ONCE_APPLIED, Phase, SyncDecision, SyncMode, SyncPlan};
+pub use change::{
+    Action, AppChange, Basis, Change, Condition, FieldChange, ONCE_APPLIED, PROJECT_MISSING, Phase, SyncDecision, SyncMode, SyncPlan,
+};
 pub use dependents::{Dependent, Tie};
 pub use reason::Reason;
 pub use world::World;

@@ -279,6 +279,14 @@ fn a_test_of_a_rule_that_differs_says_how() {
     assert_eq!(run().status.code(), Some(2));
 }
 
+#[test]
+fn a_folder_of_rules_that_is_not_there_is_said_once() {
+    let output = presync(root()).args(["rules", "test", "nowhere"]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text.contains("cannot use nowhere") && text.matches("(os error 2)").count() == 1, "{text}");
+}
+
 /// A working tree with an unprotected claim, a misspelled option and an Application, on top of the scenario's base.
 fn with_claims() -> TempDir {
     let repository = repository(&[], &[]);

@@ -195,3 +195,15 @@ fn an_application_with_a_file_whose_name_is_not_utf8_is_not_judged() {
         assert_eq!(actions(&report), ["update a"], "a file that Argo CD does not read decides nothing: {report:#}");
     }
 }
+
+#[test]
+fn an_application_that_cannot_be_read_is_named_once_though_a_parent_renders_its_file() {
+    let repository = edited("apps", |_| {});
+    let parent = APPLICATION.replace("PATH", "apps").replace("namespace: shop", "namespace: argocd");
+    write(repository.path(), "argocd/shop.yaml", &parent);
+    let child = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: b}\nspec:\n  source: {repoURL: https://git.example.test/platform/fleet.git, path: b}\n";
+    write(repository.path(), "apps/b.yaml", child);
+    let said = unjudged(&check(repository.path(), &[]));
+    assert_eq!(said.lines().filter(|line| line.contains("spec.destination is missing")).count(), 1, "{said}");
+    assert!(said.contains("Application argocd/b (apps/b.yaml:"), "{said}");
+}

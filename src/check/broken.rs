@@ -19,8 +19,14 @@ impl Finder<'_> {
         let id = self.id_of(manifest);
         let Some(application) = id.as_ref().and_then(|id| self.before(id)) else {
             if self.side == Side::Head {
-                let what = format!("Application {} ({})", manifest.key.place(), broken.place);
-                self.problems.push(Unjudged { application: id.map(|id| id.to_string()), what, why: broken.why });
+                let application = id.map(|id| id.to_string());
+                let named = application.clone().unwrap_or_else(|| manifest.key.place());
+                let what = format!("Application {named} ({})", broken.place);
+                let problem = Unjudged { application, what, why: broken.why };
+                // The same document may come from an Application and from its file.
+                if !self.problems.contains(&problem) {
+                    self.problems.push(problem);
+                }
             }
             return;
         };

@@ -58,12 +58,19 @@ impl Revisions {
     pub(super) fn know_urls(&mut self, options: &Options, configured: &[String]) {
         self.urls = known_urls(&self.repository, options, configured);
         if self.urls.is_empty() {
-            self.notes.push(
-                "this repository has no remote, so every Application source counts as being in it; say --repo-url URL to tell them apart"
-                    .to_owned(),
-            );
+            self.notes.push(without_url(&self.repository.remote_urls()));
         }
     }
+}
+
+/// The note on a repository of which no URL is known that Applications could name.
+fn without_url(remotes: &[String]) -> String {
+    let why = match remotes {
+        [] => "this repository has no remote".to_owned(),
+        [url] => format!("this repository's remote, {url}, is no address of a server that Applications could name"),
+        [url, ..] => format!("none of this repository's remotes, such as {url}, is the address of a server that Applications could name"),
+    };
+    format!("{why}, so every Application source counts as being in it; say --repo-url URL to tell them apart")
 }
 
 /// Opens the repository and both sides, and what earlier runs have read of it.
@@ -204,4 +211,16 @@ fn known_urls(repository: &Repository, options: &Options, configured: &[String])
         }
     }
     urls
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remote_that_is_no_server_is_not_called_missing() {
+        assert!(without_url(&[]).starts_with("this repository has no remote, so every Application source"));
+        let of_file = without_url(&["file:///srv/fleet".to_owned()]);
+        assert!(of_file.contains("file:///srv/fleet, is no address of a server") && of_file.contains("--repo-url"), "{of_file}");
+    }
 }

@@ -4,6 +4,7 @@
 
 mod cluster;
 mod known;
+mod missing;
 mod parts;
 mod references;
 
@@ -13,6 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use self::cluster::{capabilities, settings};
 use self::known::{Known, Reads};
+use self::missing::missing;
 use super::clones::Clones;
 use super::configuration;
 use super::options::Options;
@@ -413,7 +415,7 @@ impl<'a> Sources<'a> {
             return Err(Stop::in_submodule(submodule));
         }
         if self.revisions.urls.is_empty() && ![Side::Base, Side::Head].iter().any(|side| self.revisions.tree(*side).is_dir(&path)) {
-            let why = "this repository has no remote to compare with and no such folder; say --repo-url";
+            let why = "no URL of this repository is known to compare with, and it has no such folder; say --repo-url";
             return Err(Stop::unjudged(named(), why));
         }
         // The file system follows links.
@@ -422,7 +424,7 @@ impl<'a> Sources<'a> {
             _ => path,
         };
         if !tree.is_dir(&path) {
-            return Err(missing(source, &path, tree.get(&path).is_some()).into());
+            return Err(missing(application, source, &path, tree.get(&path).is_some()).into());
         }
         if let Some(error) = self.refused_reference(source, side, references) {
             return Err(error.into());
@@ -497,16 +499,4 @@ fn is_nothing(application: &Application, source: &Source) -> bool {
 
 fn program(configured: &Option<Program>) -> Option<&str> {
     configured.as_ref().map(|program| program.0.as_str())
-}
-
-fn missing(source: &Source, path: &str, is_file: bool) -> RenderError {
-    let what = if is_file { "is a file, not a directory" } else { "does not exist" };
-    RenderError::new(
-        "source-path-missing",
-        format!(
-            "the source path {} {what}: Argo CD cannot generate manifests, syncing stops, and nothing is pruned",
-            if path.is_empty() { &source.path } else { path }
-        ),
-        "Point spec.source.path at the folder, or remove the Application as well.",
-    )
 }

@@ -15,7 +15,7 @@ pub(super) enum GitError {
     ))]
     Missing,
     /// The `git` program cannot be started.
-    #[error("cannot start git: {source}")]
+    #[error("cannot start git")]
     Start {
         /// Why.
         source: io::Error,

@@ -82,27 +82,31 @@ pub fn read_stream(text: &str, limits: &Limits) -> Stream {
 /// When the text does not start with a JSON value, when a second one follows ([`ReadErrorKind::SecondJsonValue`]), or when
 /// the value is over a limit.
 pub fn read_json(text: &str) -> Result<Value, ReadError> {
-    read_json_within(text, &Limits::default())
+    read_json_within(text, &Limits::default()).map(|(value, _)| value)
 }
 
-/// Like [`read_json`] with other limits.
+/// Like [`read_json`] with other limits; hands on the keys that stand twice as well, of which Go takes the last.
 ///
 /// # Errors
 /// As [`read_json`].
-pub fn read_json_within(text: &str, limits: &Limits) -> Result<Value, ReadError> {
+pub fn read_json_within(text: &str, limits: &Limits) -> Result<(Value, Vec<DuplicateKey>), ReadError> {
     one_json_value(text, limits).map_err(|problem| problem.locate(text))
 }
 
-fn one_json_value(text: &str, limits: &Limits) -> Result<Value, Problem> {
+fn one_json_value(text: &str, limits: &Limits) -> Result<(Value, Vec<DuplicateKey>), Problem> {
     let limit = limits.max_document_bytes;
     if text.len() > limit {
         return Err(Problem::new(ReadErrorKind::DocumentTooLong { limit }, 0));
     }
     let mut events = json::JsonEvents::new(text, 0..text.len());
-    let value = build::build(&mut events, limits)?.map_or(Value::Null, |built| built.value);
+    let (value, has_duplicates) = match build::build(&mut events, limits)? {
+        Some(built) => (built.value, built.duplicate_keys),
+        None => (Value::Null, false),
+    };
     match events.peek() {
         // Go's `Decoder.More` takes a closing bracket for the end of an enclosing value.
-        None | Some(b']' | b'}') => Ok(value),
+        None | Some(b']' | b'}') if has_duplicates => Ok((value, duplicate::duplicate_keys(json::JsonEvents::new(text, 0..text.len())))),
+        None | Some(b']' | b'}') => Ok((value, Vec::new())),
         Some(_) => Err(Problem::new(ReadErrorKind::SecondJsonValue, events.position())),
     }
 }

@@ -18,7 +18,9 @@ use serde_json::Value;
 use self::refusal::{COMPARISON_ERROR, SYNC_REFUSED};
 use self::row::Row;
 use super::attempt::{self, Revision};
-use super::change::{Action, AppChange, Basis, Change, Condition, NOT_JUDGED, Phase, SERVER_SIDE_DIFF, SyncDecision, SyncMode, SyncPlan};
+use super::change::{
+    Action, AppChange, Basis, Change, Condition, NOT_JUDGED, PROJECT_MISSING, Phase, SERVER_SIDE_DIFF, SyncDecision, SyncMode, SyncPlan,
+};
 use super::decision::{self, Decision, Standing, Status};
 use super::diff::{self, IgnoreRules, Method, ObjectDiff};
 use super::failure::{Apply, ApplyStrategy};
@@ -75,7 +77,9 @@ pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
         Err(problem) => return refused(input, "".into(), world, problem, SYNC_REFUSED, Vec::new()),
     };
     if let Some(denied) = permission::application(&input.application, world, &server) {
-        return refused(input, server, world, denied, "ProjectDenies", Vec::new());
+        let is_missing = world.project_is_missing(&input.application.spec.project);
+        let kind = if is_missing { PROJECT_MISSING } else { "ProjectDenies" };
+        return refused(input, server, world, denied, kind, Vec::new());
     }
     let targets = normalised(&input.application, input.rendered, world, &server);
     if let Some(object) = &targets.without_namespace {

@@ -282,6 +282,9 @@ pub struct SyncDecision {
 
 /// Kind of a remark that Argo CD compares by a dry run in the cluster, which is approximated here.
 pub const SERVER_SIDE_DIFF: &str = "ServerSideDiff";
+/// Kind of a remark on an Application whose project does not exist.
+pub const PROJECT_MISSING: &str = "ProjectMissing";
+
 /// Kind of a remark on something that Argo CD looks at and presync does not.
 pub const NOT_JUDGED: &str = "NotJudged";
 

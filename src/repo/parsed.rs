@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::kept::{Fresh, Kept};
 use super::{ContentId, Entry, RepoError, Tree, stored};
-use crate::manifest::reader::{self, Limits, ReadError, ReadErrorKind};
+use crate::manifest::reader::{self, DuplicateKey, Limits, ReadError, ReadErrorKind};
 use crate::manifest::{Content, ResourceKey};
 
 /// How a file is read.
@@ -202,17 +202,17 @@ pub(super) fn parse(bytes: &[u8], format: Format, skip_mark: Option<&str>) -> Pa
             file.error = stream.error;
             file.looks_like_manifest = file.error.is_some() && looks_like_manifest(text.as_bytes());
             for document in stream.documents {
-                let pointers = document.duplicate_keys.iter().map(|duplicate| duplicate.pointer.to_string()).collect();
-                file.documents.push(DocumentPlace { range: document.range, line: document.line, duplicate_keys: pointers });
+                let duplicate_keys = pointers(&document.duplicate_keys);
+                file.documents.push(DocumentPlace { range: document.range, line: document.line, duplicate_keys });
                 expand(document.value, file.documents.len() - 1, &mut file.objects);
             }
             if !file.looks_like_manifest && file.objects.iter().any(|object| object.key.is_none()) {
                 file.looks_like_manifest = looks_like_manifest(text.as_bytes());
             }
         }
-        Format::Json => match reader::read_json(text) {
-            Ok(value) => {
-                file.documents.push(DocumentPlace { range: 0..text.len(), line: 1, duplicate_keys: Vec::new() });
+        Format::Json => match reader::read_json_within(text, &Limits::default()) {
+            Ok((value, duplicates)) => {
+                file.documents.push(DocumentPlace { range: 0..text.len(), line: 1, duplicate_keys: pointers(&duplicates) });
                 expand(value, 0, &mut file.objects);
             }
             Err(error) => {
@@ -222,6 +222,10 @@ pub(super) fn parse(bytes: &[u8], format: Format, skip_mark: Option<&str>) -> Pa
         },
     }
     file
+}
+
+fn pointers(duplicates: &[DuplicateKey]) -> Vec<String> {
+    duplicates.iter().map(|duplicate| duplicate.pointer.to_string()).collect()
 }
 
 /// Source: Argo CD `reposerver/repository/repository.go:getObjsFromYAMLOrJSON`, the test on a file that cannot be split.

@@ -4,18 +4,24 @@ use std::collections::BTreeMap;
 
 use super::cascade_delete_application::removal;
 use super::draft::Findings;
-use super::facts::{View, application_key, deleted_by_set, named_with_data_first, plural};
+use super::facts::{View, application_key, deleted_by_set, named_with_data_first, plural, told_apart};
 use crate::argocd::{AppId, Application};
 use crate::inventory::Entry;
 use crate::manifest::ResourceKey;
 use crate::plan::{Action, SyncMode, SyncPlan};
+
+/// What to do where only the namespace of the Application is another one.
+const MOVE_HELP: &str =
+    "Keep the namespace, or move in two steps: take the finalizer off the old Application and let that be synced, then move it.";
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     let created = created(view);
     for old in view.facts.plans.iter().filter(|plan| plan.sync.mode == SyncMode::Deleted && deleted_by_set(view, plan).is_none()) {
         let Some((new, shared)) = successor(view, old, &created) else { continue };
         let deleted: Vec<&ResourceKey> = shared.iter().filter(|(_, action)| *action == Action::Delete).map(|(key, _)| *key).collect();
-        let (name, new_name) = (&old.application.id.name, &new.application.id.name);
+        let (name, new_name) = told_apart(&old.application.id, &new.application.id);
+        let moves = old.application.id.name == new.application.id.name;
+        let becomes = if moves { "moves to" } else { "is renamed to" };
         let parent = match view.change_of_application(&old.application.id) {
             Some((parent, _)) => parent.application.id.name.to_string(),
             None => "Argo CD".to_owned(),
@@ -23,10 +29,10 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         let (grade, message) = if deleted.is_empty() {
             let adopted = plural(shared.len(), "live object");
             let why = "no finalizer of the old one deletes them";
-            (Some("adopted"), format!("Application {name} is renamed to {new_name}, which takes over {adopted}; {why}"))
+            (Some("adopted"), format!("Application {name} {becomes} {new_name}, which takes over {adopted}; {why}"))
         } else {
             let message = format!(
-                "Application {name} is renamed to {new_name}: {parent} creates the new one and deletes the old one, whose finalizer deletes the {} \
+                "Application {name} {becomes} {new_name}: {parent} creates the new one and deletes the old one, whose finalizer deletes the {} \
                  that both have, while the new one takes them over: {}",
                 plural(deleted.len(), "live object"),
                 named_with_data_first(&deleted, 8)
@@ -35,7 +41,11 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         };
         let origin = view.entry(&new.application.id).and_then(|entry| entry.definition()).map(|definition| &definition.manifest.origin);
         let draft = removal(view, old, message).grade(grade).discriminator(application_key(&new.application.id).to_string());
-        findings.push(draft.at(origin, "/metadata/name", "the new name"));
+        findings.push(if moves {
+            draft.at(origin, "/metadata/namespace", "the new namespace").help(MOVE_HELP)
+        } else {
+            draft.at(origin, "/metadata/name", "the new name")
+        });
     }
 }
 
@@ -114,6 +124,29 @@ mod tests {
         assert_eq!(run.loud(), [("application-renamed".to_owned(), Severity::Error)]);
         let found = run.judge(&["application-renamed"]);
         assert!(found[0].message.contains("is renamed to payments-api") && found[0].message.ends_with("PersistentVolumeClaim shop/data"));
+    }
+
+    #[test]
+    fn an_application_of_the_same_name_in_another_namespace_moves() {
+        let at_home = |namespace: &str| {
+            let mut object = application_at("payments", "apps/payments");
+            object["metadata"]["namespace"] = json!(namespace);
+            object
+        };
+        let mut old = plan("payments", vec![removed(claim(), Action::Delete, Reason::Cascade)]);
+        old.sync.mode = SyncMode::Deleted;
+        edit_application(&mut old, |object| *object = at_home("team-a"));
+        let tracked = Reason::TrackedBy { application: "team-a_payments".into() };
+        let mut new = plan("payments", vec![changed(claim(), claim(), claim(), Action::Adopt, tracked)]);
+        edit_application(&mut new, |object| *object = at_home("argocd"));
+        let before = at_home("team-a");
+        let inventory =
+            inventory([(Some(before.clone()), None, Some(before), Some("root")), (None, Some(at_home("argocd")), None, Some("root"))]);
+        let run = Run { plans: vec![old, new], live: snapshot(&[claim()]), inventory, ..Run::default() };
+        let found = run.judge(&["application-renamed"]);
+        assert!(found[0].message.starts_with("Application team-a/payments moves to argocd/payments: "), "{}", found[0].message);
+        assert!(found[0].help.starts_with("Keep the namespace"), "{}", found[0].help);
+        assert!(found[0].places.iter().any(|place| place.pointer == "/metadata/namespace"));
     }
 
     #[test]

@@ -60,6 +60,19 @@ impl Draft {
         Self { application: Some(application), ..self }
     }
 
+    /// The Application that it is about.
+    pub(super) fn about(&self) -> Option<&str> {
+        self.application.as_deref()
+    }
+
+    /// Says something else at its last place.
+    pub(super) fn relabelled(mut self, label: &str) -> Self {
+        if let Some(place) = self.places.last_mut() {
+            label.clone_into(&mut place.label);
+        }
+        self
+    }
+
     /// Names the object.
     pub(super) fn resource(self, resource: ResourceKey) -> Self {
         Self { resource: Some(resource), ..self }

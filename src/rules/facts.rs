@@ -164,6 +164,11 @@ pub(super) fn app_name(plan: &SyncPlan) -> String {
     format!("`{}`", plan.application.id.name)
 }
 
+/// The names of two Applications, with their namespaces where the names alone do not tell them apart.
+pub(super) fn told_apart(one: &AppId, other: &AppId) -> (String, String) {
+    if one.name == other.name { (one.to_string(), other.to_string()) } else { (one.name.to_string(), other.name.to_string()) }
+}
+
 /// When the sync happens, as a part of a sentence: `the next automatic sync of `orders``.
 pub(super) fn next_sync(plan: &SyncPlan) -> String {
     match plan.sync.mode {

@@ -2,6 +2,8 @@
 
 use super::draft::Findings;
 use super::facts::{View, app_name, draft_of_condition, of_conditions};
+use crate::manifest::ResourceKey;
+use crate::snapshot::kinds::is_built_in;
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     for (plan, condition) in of_conditions(view, "KindNotServed") {
@@ -10,13 +12,53 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             condition.message.trim_end_matches('.'),
             app_name(plan)
         );
-        findings.push(draft_of_condition(plan, condition, message, "/kind", "not served"));
+        let key = condition.key.as_ref();
+        let other = key.and_then(|key| Some((key, view.facts.live.served_version(&plan.server, &key.group, &key.kind)?)));
+        findings.push(match other {
+            None => draft_of_condition(plan, condition, message, "/kind", "not served"),
+            Some((key, version)) => {
+                draft_of_condition(plan, condition, message, "/apiVersion", "not served").help(other_version(key, &version))
+            }
+        });
+    }
+}
+
+/// What to do where the cluster has the kind in this version only.
+fn other_version(key: &ResourceKey, version: &str) -> String {
+    let served = if key.group.is_empty() { version.to_owned() } else { format!("{}/{version}", key.group) };
+    let write = format!("Write a version that the cluster serves, `apiVersion: {served}`, with the fields of that version");
+    if is_built_in(&key.group, &key.kind) {
+        format!("{write}.")
+    } else {
+        format!("{write}, or let a CustomResourceDefinition that serves the version of the file be synced first.")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::fixture::*;
+    use serde_json::json;
+
+    /// The help where the cluster serves the kind of this group in version `v1` only, and where it points.
+    fn help_on_another_version(group: &str, kind: &str) -> (String, String) {
+        let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "x"},
+            "spec": {"group": group, "names": {"kind": kind}, "scope": "Namespaced", "versions": [{"name": "v1", "served": true}]}});
+        let mut refused = plan("svc", Vec::new());
+        let mut not_served = condition("KindNotServed", "the cluster does not serve it, only v1", kind);
+        not_served.key = Some(crate::manifest::ResourceKey::new(group, kind, "shop", "x"));
+        refused.conditions = vec![not_served];
+        let found = Run { plans: vec![refused], live: snapshot(&[definition]), ..Run::default() }.judge(&["kind-not-served"]);
+        (found[0].help.clone(), found[0].places[0].pointer.clone())
+    }
+
+    #[test]
+    fn of_a_kind_that_is_served_in_another_version_that_version_is_to_be_written() {
+        let (help, pointer) = help_on_another_version("argoproj.io", "Application");
+        assert_eq!(help, "Write a version that the cluster serves, `apiVersion: argoproj.io/v1`, with the fields of that version.");
+        assert_eq!(pointer, "/apiVersion");
+        let (help, _) = help_on_another_version("shop.test", "Shelf");
+        assert!(help.contains("`apiVersion: shop.test/v1`") && help.contains("CustomResourceDefinition"), "{help}");
+    }
 
     #[test]
     fn a_kind_that_the_cluster_does_not_serve_refuses_the_whole_sync() {

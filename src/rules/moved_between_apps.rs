@@ -1,7 +1,7 @@
 //! `moved-between-apps`: one Application loses an object and another one takes it over; whichever syncs first decides.
 
 use super::draft::{Draft, Findings};
-use super::facts::{View, holds_data, is_claim_template_owner, server_of, takes_unknown_claims};
+use super::facts::{View, holds_data, is_claim_template_owner, plural, server_of, takes_unknown_claims, told_apart};
 use crate::plan::{Action, Change, SyncMode, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
@@ -11,15 +11,19 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         let Some((new, taken)) = view.changes_of(&lost.key).iter().find(|(new, taken)| takes_over(old, lost, new, taken)) else { continue };
-        let (from, to) = (&old.application.id.name, &new.application.id.name);
+        let (from, to) = told_apart(&old.application.id, &new.application.id);
         let named = lost.key.named();
         let moves = format!("{named} moves from `{from}` to `{to}`");
         let race = format!("{moves}, and whichever syncs first decides: if `{from}` does, the object is deleted");
         let data = lost.cascade.iter().find(|dependent| holds_data(&dependent.key)).map(|dependent| dependent.key.named());
         let (grade, message) = match lost.action {
             Action::Prune if data.is_some() => {
-                let (count, data) = (lost.cascade.len(), data.unwrap_or_default());
-                (None, format!("{race}, the {count} objects below it go along, {data} and its data among them, and they are made anew"))
+                let data = data.unwrap_or_default();
+                let along = match lost.cascade.len() {
+                    1 => format!("{data} below it goes along with its data"),
+                    count => format!("the {} below it go along, {data} and its data among them", plural(count, "object")),
+                };
+                (None, format!("{race}, {along}, and everything is made anew"))
             }
             Action::Prune if is_claim_template_owner(&lost.key) && !takes_unknown_claims(old, lost) => {
                 (None, format!("{race} and made anew; its claims stay"))
@@ -48,7 +52,7 @@ mod tests {
     use super::super::fixture::*;
     use super::*;
     use crate::finding::Severity;
-    use crate::plan::Reason;
+    use crate::plan::{Dependent, Reason, Tie};
     use serde_json::{Value, json};
 
     fn object(kind: &str) -> Value {
@@ -86,6 +90,28 @@ mod tests {
         assert_eq!(run("ConfigMap", Action::Prune, gone()).judge(&["moved-between-apps"])[0].severity, Severity::Warning);
         let kept = run("PersistentVolumeClaim", Action::Retain, Reason::PruneFalse { on_application: false });
         assert_eq!(kept.judge(&["moved-between-apps"])[0].severity, Severity::Info);
+    }
+
+    #[test]
+    fn what_goes_along_is_counted_and_applications_of_one_name_are_told_apart() {
+        let message = |below: &[&str]| {
+            let mut run = run("Deployment", Action::Prune, gone());
+            let cascade = &mut run.plans[0].changes[0].cascade;
+            let key = |kind: &&str| crate::manifest::ResourceKey::new("", kind, "shop", "queue");
+            cascade.extend(below.iter().map(|kind| Dependent::direct(key(kind), Tie::Owned, None)));
+            edit_application(&mut run.plans[0], |object| *object = application_object("web"));
+            edit_application(&mut run.plans[1], |object| {
+                *object = application_object("web");
+                object["metadata"]["namespace"] = json!("team-a");
+            });
+            run.judge(&["moved-between-apps"])[0].message.clone()
+        };
+        let one = message(&["PersistentVolumeClaim"]);
+        assert!(one.starts_with("Deployment shop/queue moves from `argocd/web` to `team-a/web`, and "), "{one}");
+        let end = "the object is deleted, PersistentVolumeClaim shop/queue below it goes along with its data, and everything is made anew";
+        assert!(one.ends_with(end), "{one}");
+        let two = message(&["Pod", "PersistentVolumeClaim"]);
+        assert!(two.contains("the 2 objects below it go along, PersistentVolumeClaim shop/queue and its data among them"), "{two}");
     }
 
     #[test]

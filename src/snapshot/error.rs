@@ -71,6 +71,16 @@ pub enum SnapshotError {
         /// What shows it.
         why: String,
     },
+    /// A file of a kind that only snapshots have, with something else in it.
+    #[error("{path} is no snapshot of presync")]
+    #[diagnostic(
+        code(presync::snapshot::no_snapshot),
+        help("give what `presync snapshot capture` or `import` wrote, or what `kubectl get -o yaml` or `-o json` printed, as it is")
+    )]
+    NoSnapshot {
+        /// The file.
+        path: String,
+    },
     /// A snapshot cannot be written to its place.
     #[error("cannot write the snapshot to {path}")]
     #[diagnostic(code(presync::snapshot::write))]

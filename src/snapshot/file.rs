@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kinds::{ApiResource, KindName};
 
-pub(super) use read::{Contents, is_snapshot, read};
+pub(super) use read::{Contents, is_snapshot, not_started_as_one, read};
 pub(super) use write::{Lines, compress};
 pub use write::{Provenance, write};
 

@@ -158,6 +158,11 @@ impl Known {
     }
 }
 
+/// Whether a kind comes with Kubernetes or with Argo CD, so that nobody installs a definition to get another version of it.
+pub fn is_built_in(group: &str, kind: &str) -> bool {
+    builtin::find(group, kind).is_some()
+}
+
 fn entry<'a>(table: &'a mut Table, group: &str, kind: &str) -> &'a mut Known {
     if find(table, group, kind).is_none() {
         table.entry(group.into()).or_default().insert(kind.into(), Known::default());

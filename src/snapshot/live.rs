@@ -279,6 +279,15 @@ impl LiveState {
         }
     }
 
+    /// A version in which a cluster serves a kind, where the snapshot tells.
+    pub fn served_version(&self, cluster: &str, group: &str, kind: &str) -> Option<String> {
+        // No kind has an empty version, so that what is served is served in another one.
+        match self.serves(cluster, group, "", kind) {
+            Serves::OtherVersion(version) => Some(version),
+            Serves::Yes | Serves::No | Serves::Unknown => None,
+        }
+    }
+
     /// The volume that a claim is bound to: the one it names, else the one whose `claimRef` names it.
     pub fn persistent_volume_of(&self, claim: &LiveObject) -> Option<&Arc<LiveObject>> {
         self.index(&claim.cluster)?.persistent_volume_of(self.objects_of(&claim.cluster), claim)

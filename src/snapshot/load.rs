@@ -262,8 +262,7 @@ fn understand(name: &str, bytes: Vec<u8>) -> Result<File, SnapshotError> {
         return file::read(name, bytes).map(|contents| File::Snapshot(name.to_owned(), Box::new(contents)));
     }
     if SNAPSHOT_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
-        let why = "it does not start as a snapshot does".to_owned();
-        return Err(SnapshotError::Damaged { path: name.to_owned(), why });
+        return Err(file::not_started_as_one(name, &bytes));
     }
     if bytes.trim_ascii().is_empty() {
         return Err(SnapshotError::Nothing { path: name.to_owned() });

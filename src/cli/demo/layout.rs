@@ -18,14 +18,14 @@ const DEPLOYED_REVISION: &str = "DEPLOYED_REVISION";
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub(super) enum DemoError {
     /// There is no temporary directory.
-    #[error("cannot make a temporary directory: {source}")]
+    #[error("cannot make a temporary directory")]
     #[diagnostic(help("Say where the demo may be laid out: presync demo DIR."))]
     Temporary {
         /// Why.
         source: io::Error,
     },
     /// The directory cannot be made or read.
-    #[error("cannot use {} as a directory: {source}", path.display())]
+    #[error("cannot use {} as a directory", path.display())]
     #[diagnostic(help("Name a directory that is empty or does not exist yet."))]
     Directory {
         /// The directory.
@@ -41,7 +41,7 @@ pub(super) enum DemoError {
         path: PathBuf,
     },
     /// A file cannot be written.
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}", path.display())]
     Write {
         /// The file.
         path: PathBuf,

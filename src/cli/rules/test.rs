@@ -70,7 +70,7 @@ impl ExpectedFinding {
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 enum TestError {
     /// A file or folder cannot be used.
-    #[error("cannot use {}: {source}", path.display())]
+    #[error("cannot use {}", path.display())]
     File {
         /// Which.
         path: PathBuf,

@@ -71,6 +71,14 @@ fn errors_say_what_is_wrong_and_where() {
 }
 
 #[test]
+fn duplicate_keys_of_a_json_file_are_reported() {
+    let (value, duplicates) = read_json_within("{\"data\": {\"a\": 1, \"b\": 0, \"a\": 2}}\n", &Limits::default()).unwrap();
+    assert_eq!(value, json!({"data": {"a": 2, "b": 0}}));
+    let places: Vec<_> = duplicates.iter().map(|key| (key.pointer.to_string(), key.first.clone(), key.span.clone())).collect();
+    assert_eq!(places, [("/data/a".to_owned(), 10..13, 26..29)]);
+}
+
+#[test]
 fn json_files_hold_one_value() {
     assert_eq!(read_json(" {\"a\": [1, 2.0, 1e2]} \n"), Ok(json!({"a": [1, 2, 100]})));
     let error = read_json("{}\n{}").unwrap_err();

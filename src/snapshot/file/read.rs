@@ -16,6 +16,8 @@ use crate::snapshot::peek::Peek;
 const ZSTD_MAGIC: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// Where an uncompressed one starts.
 const PLAIN_START: &[u8] = br#"{"kind":"presync/Snapshot","#;
+/// How the lines of a snapshot start.
+const LINE_STARTS: [&[u8]; 2] = [br#"{"kind":"presync/"#, br#"{"cluster":"#];
 /// The most that a snapshot may hold, uncompressed. A larger one would not fit into memory.
 const MAX_BYTES: u64 = 8 << 30;
 
@@ -35,18 +37,29 @@ pub(in crate::snapshot) fn is_snapshot(bytes: &[u8]) -> bool {
     bytes.starts_with(ZSTD_MAGIC) || bytes.starts_with(PLAIN_START)
 }
 
+/// What is wrong with a text that does not start with the header of a snapshot: it lacks it, or it is something else.
+pub(in crate::snapshot) fn not_started_as_one(path: &str, text: &[u8]) -> SnapshotError {
+    let path = path.to_owned();
+    if LINE_STARTS.iter().any(|start| text.starts_with(start)) {
+        SnapshotError::Damaged { path, why: "its first line is no header of a snapshot".to_owned() }
+    } else {
+        SnapshotError::NoSnapshot { path }
+    }
+}
+
 /// Reads a snapshot file.
 ///
 /// # Errors
-/// Where it is cut, edited, reordered or of another format version.
+/// Where it is none, or is cut, edited, reordered or of another format version.
 pub(in crate::snapshot) fn read(path: &str, bytes: Vec<u8>) -> Result<Contents, SnapshotError> {
     let damaged = |why: &str| SnapshotError::Damaged { path: path.to_owned(), why: why.to_owned() };
     let text = if bytes.starts_with(ZSTD_MAGIC) { decompress(&bytes).map_err(|why| damaged(&why))? } else { bytes };
+    let first = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let header = serde_json::from_slice(first).ok().filter(|header: &Header| header.kind == HEADER_KIND);
+    let Some(header) = header else {
+        return Err(not_started_as_one(path, &text));
+    };
     let lines = split(&text).ok_or_else(|| damaged("its end is missing"))?;
-    let header: Header = serde_json::from_slice(lines.header).map_err(|_| damaged("its first line is no header of a snapshot"))?;
-    if header.kind != HEADER_KIND {
-        return Err(damaged("its first line is no header of a snapshot"));
-    }
     if header.version != FORMAT {
         return Err(SnapshotError::Version { path: path.to_owned(), version: header.version });
     }
@@ -80,7 +93,6 @@ fn decompress(bytes: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 struct Lines<'a> {
-    header: &'a [u8],
     /// The lines between header and trailer.
     body: Range<usize>,
     trailer: &'a [u8],
@@ -90,7 +102,7 @@ fn split(text: &[u8]) -> Option<Lines<'_>> {
     let all = text.strip_suffix(b"\n")?;
     let trailer = memrchr(b'\n', all)? + 1;
     let header = memchr_iter(b'\n', all).next()?;
-    Some(Lines { header: all.get(..header)?, body: header + 1..trailer, trailer: all.get(trailer..)? })
+    Some(Lines { body: header + 1..trailer, trailer: all.get(trailer..)? })
 }
 
 /// Whether objects stand in the order of cluster and key.

@@ -197,3 +197,18 @@ proptest! {
         prop_assert!(load(bytes).is_err());
     }
 }
+
+#[test]
+fn what_was_never_a_snapshot_is_not_called_damaged() {
+    let named = |name: &str, bytes: &[u8]| load_inputs(vec![Input::Bytes { name: name.into(), bytes: bytes.to_vec() }]);
+    let pod = b"{\"apiVersion\": \"v1\", \"kind\": \"Pod\", \"metadata\": {\"name\": \"a\"}}\n";
+    assert!(matches!(named("pods.jsonl", pod), Err(SnapshotError::NoSnapshot { .. })));
+    let compressed = |text: &[u8]| zstd::encode_all(text, 1).unwrap();
+    assert!(matches!(named("pods.yaml.zst", &compressed(pod)), Err(SnapshotError::NoSnapshot { .. })));
+    assert!(matches!(named("pod.zst", &compressed(b"kind: Pod")), Err(SnapshotError::NoSnapshot { .. })));
+    let text = bytes(&capture().finish(), true);
+    let headless = &text[text.iter().position(|byte| *byte == b'\n').unwrap() + 1..];
+    assert!(matches!(named("cut.jsonl", headless), Err(SnapshotError::Damaged { .. })));
+    assert!(matches!(named("cut.zst", &compressed(headless)), Err(SnapshotError::Damaged { .. })));
+    assert!(matches!(named("cut.jsonl", &text[..40]), Err(SnapshotError::Damaged { .. })));
+}
