@@ -11,13 +11,15 @@ use serde_json::Value;
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     let mut references = None;
     for (plan, change) in view.changes() {
-        if !changes_content(change) || has_reloader(change.target_object()) {
+        if !changes_content(change) || has_reloader(change.target_object(), &change.key.name) {
             continue;
         }
         let references = references.get_or_insert_with(|| References::new(view));
         let mut readers = BTreeSet::new();
         for consumer in references.of(server_of(plan, change), &change.key) {
-            if consumer.reference.way.is_fixed_at_start() && runs_on(&consumer.key) && !restarts(view, plan, &consumer.key) {
+            let reads_it = consumer.reference.reads.as_deref().is_none_or(|key| changes_key(change, key));
+            let is_stale = reads_it && consumer.reference.way.is_fixed_at_start() && runs_on(&consumer.key);
+            if is_stale && !restarts(view, plan, change, &consumer.key) {
                 readers.insert(format!("{} reads it through {}", consumer.key.named(), consumer.reference.way.as_str()));
             }
         }
@@ -43,6 +45,13 @@ fn changes_content(change: &Change) -> bool {
     is_read && edited && matches!(change.action, Action::Update | Action::Replace | Action::Recreate)
 }
 
+/// Whether one key of it is another one afterwards.
+fn changes_key(change: &Change, key: &str) -> bool {
+    let (Some(base), Some(target)) = (&change.base, &change.target) else { return true };
+    let value = |object: &Value, field: &str| object.get(field).and_then(|entries| entries.get(key)).cloned();
+    ["data", "stringData", "binaryData"].iter().any(|field| value(&base.object, field) != value(&target.object, field))
+}
+
 fn is_content(pointer: &str) -> bool {
     ["/data", "/stringData", "/binaryData"].iter().any(|field| pointer.starts_with(field))
 }
@@ -52,28 +61,35 @@ fn runs_on(key: &ResourceKey) -> bool {
     matches!(&*key.kind, "Deployment" | "StatefulSet" | "DaemonSet")
 }
 
-/// Whether the workload's pods are replaced anyway, or a controller restarts them.
-fn restarts(view: &View<'_>, plan: &SyncPlan, key: &ResourceKey) -> bool {
+/// Whether the workload's pods are replaced anyway, a controller restarts them, or there are none.
+fn restarts(view: &View<'_>, plan: &SyncPlan, content: &Change, key: &ResourceKey) -> bool {
+    let has_reloader = |object: Option<&Value>| has_reloader(object, &content.key.name);
+    let has_none = |object: Option<&Value>| object.and_then(|object| object.pointer("/spec/replicas")).and_then(Value::as_i64) == Some(0);
     let rendered = view.changes_of(key).iter().find(|(other, change)| other.server == plan.server && change.target.is_some());
     match rendered {
         Some((_, change)) => {
             let (Some(target), live) = (change.target_object(), change.live_object()) else { return false };
             let rolls = change.diff.iter().any(|field| field.path.starts_with("/spec/template"))
                 || change.base.as_ref().is_some_and(|base| pod_template(&base.object) != pod_template(target));
-            change.action == Action::Create || rolls || has_reloader(Some(target)) || has_reloader(live)
+            change.action == Action::Create || rolls || has_none(live) || has_reloader(Some(target)) || has_reloader(live)
         }
-        None => has_reloader(view.facts.live.get(&plan.server, key).map(|live| live.object())),
+        None => {
+            let live = view.facts.live.get(&plan.server, key).map(|live| live.object());
+            has_none(live) || has_reloader(live)
+        }
     }
 }
 
-/// Whether annotations say that a controller restarts pods on changes.
-fn has_reloader(object: Option<&Value>) -> bool {
+/// Whether annotations say that a controller restarts pods when an object of this name changes.
+fn has_reloader(object: Option<&Value>, name: &str) -> bool {
     let Some(object) = object else { return false };
     let annotations = [Some(object), pod_template(object)].into_iter().flatten().filter_map(|part| part.pointer("/metadata/annotations"));
-    annotations
-        .filter_map(Value::as_object)
-        .flat_map(|entries| entries.keys())
-        .any(|name| name.contains("reloader.stakater.com") || name.contains("wave.pusher.com") || name.contains("reload-"))
+    annotations.filter_map(Value::as_object).flatten().any(|(annotation, value)| {
+        let value = value.as_str().unwrap_or_default();
+        let is_known = ["reloader.stakater.com", "wave.pusher.com", "reload-"].iter().any(|known| annotation.contains(known));
+        let names_it = || value.split(',').any(|one| one.trim() == name);
+        is_known && value != "false" && (!annotation.ends_with("reloader.stakater.com/reload") || names_it())
+    })
 }
 
 #[cfg(test)]
@@ -119,7 +135,39 @@ mod tests {
         let mut reloaded = workload("Deployment", "1", false);
         reloaded["metadata"]["annotations"]["reloader.stakater.com/auto"] = "true".into();
         assert!(run(reloaded.clone(), reloaded).is_empty());
+        for (annotation, value, restarts) in [
+            ("reloader.stakater.com/auto", "false", false),
+            ("configmap.reloader.stakater.com/reload", "other, env", true),
+            ("configmap.reloader.stakater.com/reload", "other", false),
+        ] {
+            let mut workload = workload("Deployment", "1", false);
+            workload["metadata"]["annotations"][annotation] = value.into();
+            assert_eq!(run(workload.clone(), workload).is_empty(), restarts, "{annotation}: {value}");
+        }
         assert!(run(workload("Job", "1", false), workload("Job", "1", false)).is_empty());
         assert!(run(workload("Deployment", "1", true), workload("Deployment", "1", true)).is_empty());
+    }
+
+    #[test]
+    fn pods_that_read_another_key_and_workloads_without_pods_are_fine() {
+        let with = |edit: &dyn Fn(&mut Value)| {
+            let mut workload = workload("Deployment", "1", true);
+            workload["spec"]["template"]["spec"]["volumes"] = json!([{"name": "v", "configMap": {"name": "env"}}]);
+            edit(&mut workload);
+            run(workload.clone(), workload).len()
+        };
+        let env = |key: &str| json!([{"name": "X", "valueFrom": {"configMapKeyRef": {"name": "env", "key": key}}}]);
+        let mount = |path: &str| json!([{"name": "v", "mountPath": "/x", "subPath": path}]);
+        let container = "/spec/template/spec/containers/0";
+        let set = |workload: &mut Value, field: &str, value: Value| workload.pointer_mut(container).unwrap()[field] = value;
+        assert_eq!((with(&|one| set(one, "env", env("A"))), with(&|one| set(one, "env", env("B")))), (1, 0));
+        assert_eq!((with(&|one| set(one, "volumeMounts", mount("A"))), with(&|one| set(one, "volumeMounts", mount("B")))), (1, 0));
+        assert_eq!(
+            with(&|one| {
+                set(one, "env", env("A"));
+                one["spec"]["replicas"] = 0.into();
+            }),
+            0
+        );
     }
 }

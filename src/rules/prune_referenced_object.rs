@@ -1,14 +1,16 @@
 //! `prune-referenced-object`: a ConfigMap, Secret or ServiceAccount is deleted although a workload still names it.
 
 use super::draft::{Draft, Findings};
-use super::facts::{References, View, next_sync, server_of, use_by};
+use super::facts::{References, View, is_rendered_by_any, next_sync, server_of, use_by};
 use crate::plan::{Action, SyncMode};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     let mut references = None;
     for (plan, change) in view.changes() {
         let is_read = change.key.group.is_empty() && matches!(&*change.key.kind, "ConfigMap" | "Secret" | "ServiceAccount");
-        if change.action != Action::Prune || plan.sync.mode == SyncMode::Deleted || !is_read {
+        // One that another Application renders is there again at once, which `moved-between-apps` tells.
+        let stays = || is_rendered_by_any(view, &change.key);
+        if change.action != Action::Prune || plan.sync.mode == SyncMode::Deleted || !is_read || stays() {
             continue;
         }
         let references = references.get_or_insert_with(|| References::new(view));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, SideRender};
 use crate::argocd::hook;
 use crate::argocd::names::LAST_APPLIED;
 use crate::manifest::{Manifest, ResourceKey, annotation};
@@ -70,7 +70,9 @@ pub(super) fn compare(
         let hidden = no_longer_seen(plan, base_plan, worlds.head);
         plan.changes.extend(hidden);
         if base_plan.server == plan.server {
-            let left = left_behind(plan, &base_targets, worlds.head);
+            let head_targets =
+                candidate.and_then(|candidate| candidate.head.as_ref()).map(|head| targets(head, worlds.head)).unwrap_or_default();
+            let left = left_behind(plan, &base_targets, &head_targets, worlds.head);
             plan.conditions.extend(left);
         }
     }
@@ -79,12 +81,20 @@ pub(super) fn compare(
 /// Objects that leave Git, are live, and are no part of the Application for Argo CD: hooks, and what carries no tracking.
 ///
 /// Source: Argo CD `controller/state.go:CompareAppState` and `gitops-engine/pkg/sync/sync_context.go:getSyncTasks`.
-fn left_behind(plan: &SyncPlan, base_targets: &HashMap<ResourceKey, Arc<Manifest>>, world: &World<'_>) -> Vec<Condition> {
+fn left_behind(
+    plan: &SyncPlan,
+    base_targets: &HashMap<ResourceKey, Arc<Manifest>>,
+    head_targets: &HashMap<ResourceKey, Arc<Manifest>>,
+    world: &World<'_>,
+) -> Vec<Condition> {
     if world.live.is_assumed() || !matches!(plan.sync.mode, SyncMode::Automated | SyncMode::Manual | SyncMode::Blocked) {
         return Vec::new();
     }
     let seen: HashSet<&ResourceKey> = plan.changes.iter().map(|change| &change.key).collect();
-    let is_gone = |key: &ResourceKey| !seen.contains(key) && !key.is("apiextensions.k8s.io", "CustomResourceDefinition");
+    // A hook that no sync runs is in no plan, and in Git all the same.
+    let is_gone = |key: &ResourceKey| {
+        !seen.contains(key) && !head_targets.contains_key(key) && !key.is("apiextensions.k8s.io", "CustomResourceDefinition")
+    };
     let mut gone: Vec<(&ResourceKey, &Arc<Manifest>)> = base_targets.iter().filter(|(key, _)| is_gone(key)).collect();
     gone.sort_by_key(|(key, _)| *key);
     let remarks = gone.into_iter().filter_map(|(key, manifest)| {
@@ -220,8 +230,13 @@ fn no_longer_seen(plan: &SyncPlan, base_plan: &SyncPlan, head: &World<'_>) -> Ve
 
 /// What base rendered, under the keys that it had in the cluster.
 pub(super) fn base_targets(candidate: &Candidate<'_>, world: &World<'_>) -> HashMap<ResourceKey, Arc<Manifest>> {
-    let Some(base) = candidate.base.as_ref().filter(|base| base.rendered().is_some()) else { return HashMap::new() };
-    let server = world.server(&base.application.spec.destination).unwrap_or_default();
-    let targets = application::normalised(&base.application, base.manifests(), world, &server);
+    candidate.base.as_ref().map(|base| targets(base, world)).unwrap_or_default()
+}
+
+/// What a side rendered, under the keys that it has in the cluster.
+fn targets(side: &SideRender, world: &World<'_>) -> HashMap<ResourceKey, Arc<Manifest>> {
+    let Some(_) = side.rendered() else { return HashMap::new() };
+    let server = world.server(&side.application.spec.destination).unwrap_or_default();
+    let targets = application::normalised(&side.application, side.manifests(), world, &server);
     targets.manifests.into_iter().map(|manifest| (manifest.key.clone(), manifest)).collect()
 }

@@ -51,6 +51,8 @@ pub(in crate::rules) struct Reference {
     pub(in crate::rules) name: String,
     /// How it is read.
     pub(in crate::rules) way: Way,
+    /// The one key of it that is read; `None` where all are.
+    pub(in crate::rules) reads: Option<String>,
     /// The pod starts without it.
     pub(in crate::rules) optional: bool,
 }
@@ -67,47 +69,65 @@ pub(in crate::rules) fn pod_template(object: &Value) -> Option<&Value> {
 pub(in crate::rules) fn references_of(object: &Value) -> Vec<Reference> {
     let Some(spec) = pod_template(object).and_then(|template| template.get("spec")) else { return Vec::new() };
     let mut found = Vec::new();
-    let mut add = |kind, source: Option<&Value>, field: &str, way| {
+    let mut add = |kind, source: Option<&Value>, field: &str, way, reads: Option<&str>| {
         if let Some(name) = source.and_then(|source| source.get(field)).and_then(Value::as_str) {
             let optional = source.and_then(|source| source.get("optional")).and_then(Value::as_bool).unwrap_or(false);
-            found.push(Reference { kind, name: name.to_owned(), way, optional });
+            found.push(Reference { kind, name: name.to_owned(), way, reads: reads.map(str::to_owned), optional });
         }
     };
     let list = |value: &'_ Value, field: &str| value.get(field).and_then(Value::as_array).cloned().unwrap_or_default();
-    let mut sub_paths = Vec::new();
+    let text = |value: &'_ Value, field: &str| value.get(field).and_then(Value::as_str).map(str::to_owned);
+    // Volumes with what is mounted of them: a path in them, or all.
+    let mut mounts: Vec<(String, Option<String>)> = Vec::new();
     for container in ["initContainers", "containers"].iter().flat_map(|field| list(spec, field)) {
         for env in list(&container, "env") {
-            add("ConfigMap", env.pointer("/valueFrom/configMapKeyRef"), "name", Way::Env);
-            add("Secret", env.pointer("/valueFrom/secretKeyRef"), "name", Way::Env);
+            for (kind, pointer) in [("ConfigMap", "/valueFrom/configMapKeyRef"), ("Secret", "/valueFrom/secretKeyRef")] {
+                let source = env.pointer(pointer);
+                add(kind, source, "name", Way::Env, source.and_then(|source| source.get("key")).and_then(Value::as_str));
+            }
         }
         for source in list(&container, "envFrom") {
-            add("ConfigMap", source.get("configMapRef"), "name", Way::EnvFrom);
-            add("Secret", source.get("secretRef"), "name", Way::EnvFrom);
+            add("ConfigMap", source.get("configMapRef"), "name", Way::EnvFrom, None);
+            add("Secret", source.get("secretRef"), "name", Way::EnvFrom, None);
         }
         for mount in list(&container, "volumeMounts") {
-            if ["subPath", "subPathExpr"].iter().any(|field| mount.get(field).is_some())
-                && let Some(name) = mount.get("name").and_then(Value::as_str)
-            {
-                sub_paths.push(name.to_owned());
+            if let (Some(name), true) = (text(&mount, "name"), ["subPath", "subPathExpr"].iter().any(|field| mount.get(field).is_some())) {
+                mounts.push((name, text(&mount, "subPath")));
             }
         }
     }
     for volume in list(spec, "volumes") {
-        let is_sub_path = volume.get("name").and_then(Value::as_str).is_some_and(|name| sub_paths.iter().any(|other| other == name));
-        let way = if is_sub_path { Way::SubPath } else { Way::Volume };
-        add("ConfigMap", volume.get("configMap"), "name", way);
-        add("Secret", volume.get("secret"), "secretName", way);
-        add("PersistentVolumeClaim", volume.get("persistentVolumeClaim"), "claimName", Way::Volume);
-        for source in volume.get("projected").map(|projected| list(projected, "sources")).unwrap_or_default() {
-            add("ConfigMap", source.get("configMap"), "name", way);
-            add("Secret", source.get("secret"), "name", way);
+        let name = text(&volume, "name").unwrap_or_default();
+        let mut ways: Vec<(Way, Option<&str>)> =
+            mounts.iter().filter(|(mounted, _)| *mounted == name).map(|(_, path)| (Way::SubPath, path.as_deref())).collect();
+        if ways.is_empty() {
+            ways.push((Way::Volume, None));
         }
+        for (way, path) in ways {
+            let mut add_source = |kind, source: Option<&Value>, field: &str| {
+                add(kind, source, field, way, path.and_then(|path| key_at(source?, path)).as_deref());
+            };
+            add_source("ConfigMap", volume.get("configMap"), "name");
+            add_source("Secret", volume.get("secret"), "secretName");
+            for source in volume.get("projected").map(|projected| list(projected, "sources")).unwrap_or_default() {
+                add_source("ConfigMap", source.get("configMap"), "name");
+                add_source("Secret", source.get("secret"), "name");
+            }
+        }
+        add("PersistentVolumeClaim", volume.get("persistentVolumeClaim"), "claimName", Way::Volume, None);
     }
     for secret in list(spec, "imagePullSecrets") {
-        add("Secret", Some(&secret), "name", Way::Name);
+        add("Secret", Some(&secret), "name", Way::Name, None);
     }
-    add("ServiceAccount", Some(spec), "serviceAccountName", Way::Name);
+    add("ServiceAccount", Some(spec), "serviceAccountName", Way::Name, None);
     found
+}
+
+/// The key behind a path in a volume: the path itself, or what `items` put there. `None` for a folder.
+fn key_at(source: &Value, path: &str) -> Option<String> {
+    let Some(items) = source.get("items").and_then(Value::as_array) else { return Some(path.to_owned()) };
+    let item = items.iter().find(|item| item.get("path").and_then(Value::as_str) == Some(path))?;
+    item.get("key").and_then(Value::as_str).map(str::to_owned)
 }
 
 /// A workload that will read an object after the sync.
@@ -175,7 +195,8 @@ impl References {
         for reference in references_of(object) {
             let of = ResourceKey::new("", reference.kind, &key.namespace, &reference.name);
             let consumers = self.by_object.entry((server.into(), of)).or_default();
-            if !consumers.iter().any(|other| other.key == *key && other.reference.way <= reference.way) {
+            let covers = |other: &Reference| other.way <= reference.way && (other.reads.is_none() || other.reads == reference.reads);
+            if !consumers.iter().any(|other| other.key == *key && covers(&other.reference)) {
                 consumers.push(Consumer { key: key.clone(), application: application.clone(), reference });
             }
         }

@@ -37,6 +37,10 @@ fn s10_60_missing_keys_print_no_value_or_fail_as_the_option_says() {
 
 #[test]
 fn s10_60_values_become_yaml_and_yaml_becomes_values() {
+    let words = json!({"a": ["yes", "n", "2024-01-01", "1_000", "1:30", "1e3", "", "~", "plain", "a: b"], "on": true});
+    let expected =
+        "a:\n- \"yes\"\n- \"n\"\n- \"2024-01-01\"\n- \"1_000\"\n- \"1:30\"\n- \"1e3\"\n- \"\"\n- \"~\"\n- plain\n- 'a: b'\n\"on\": true";
+    gives("{{ toYaml .data }}", json!({"data": words}), expected);
     gives("{{ toYaml .data | indent 2 }}", json!({"data": {"foo": ["bar"]}}), "  foo:\n  - bar");
     gives("{{ (fromYaml .value).name }}", json!({"value": "name: x\nother: 1"}), "x");
     fails("{{ (fromYaml .value).name }}", json!({"value": "- a"}), "fromYaml");

@@ -57,8 +57,61 @@ pub(super) fn to_pretty_json(arguments: &Arguments) -> Answer {
 }
 
 pub(super) fn to_yaml(arguments: &Arguments) -> Answer {
-    let text = serde_yaml::to_string(&arguments.any(0).to_json()).map_err(|error| arguments.error(error))?;
+    let text = serde_yaml::to_string(&marked(arguments.any(0).to_json())).map_err(|error| arguments.error(error))?;
+    let text = text.replace(QUOTE, "\"");
     Ok(Value::text(text.strip_suffix('\n').unwrap_or(&text)))
+}
+
+/// Stands for a quotation mark until the YAML is written. No text of a repository has it: it is reserved for private use.
+const QUOTE: char = '\u{f8f1}';
+
+/// The value with marks around the texts that Go's writer puts in double quotes, since a reader of YAML 1.1 takes them for something else.
+///
+/// Source: go-yaml v2 `encode.go:stringv`.
+fn marked(value: Json) -> Json {
+    let text = |text: String| if reads_as_other(&text) { format!("{QUOTE}{text}{QUOTE}") } else { text };
+    match value {
+        Json::String(one) => Json::String(text(one)),
+        Json::Array(items) => items.into_iter().map(marked).collect(),
+        Json::Object(fields) => fields.into_iter().map(|(name, value)| (text(name), marked(value))).collect(),
+        other => other,
+    }
+}
+
+/// Whether a text without quotation marks would be read as a number, a truth value, nothing, a time, or a number to the base of 60.
+fn reads_as_other(text: &str) -> bool {
+    let is_word = !text.contains(['\n', '"', '\\', '#', ':', ' ', '{', '[', '&', '*', '!', '|', '>', '\'', '%', '@', '`', ',']);
+    let resolved = || match read_stream(text).as_slice() {
+        [] => true,
+        [one] => !matches!(one, Json::String(_) | Json::Array(_) | Json::Object(_)),
+        _ => false,
+    };
+    matches!(text, "" | "y" | "Y" | "n" | "N") || (is_word && resolved()) || is_time(text) || is_sexagesimal(text)
+}
+
+fn read_stream(text: &str) -> Vec<Json> {
+    reader::read_stream(text, &Limits::default()).documents.into_iter().map(|document| document.value).collect()
+}
+
+/// A date, alone or with a time behind it.
+fn is_time(text: &str) -> bool {
+    let mut parts = text.splitn(3, '-');
+    let digits = |part: Option<&str>, least: usize, most: usize| {
+        part.is_some_and(|part| (least..=most).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let (year, month, rest) = (parts.next(), parts.next(), parts.next().unwrap_or_default());
+    let day = rest.find(['T', 't', ' ']).map_or(rest, |end| rest.get(..end).unwrap_or_default());
+    digits(year, 4, 4) && digits(month, 1, 2) && digits(Some(day), 1, 2)
+}
+
+/// Numbers such as `1:30`.
+fn is_sexagesimal(text: &str) -> bool {
+    let text = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let mut parts = text.split(':');
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_' || byte == b'.');
+    text.contains(':')
+        && parts.next().is_some_and(|first| first.starts_with(|letter: char| letter.is_ascii_digit()) && is_number(first))
+        && parts.all(is_number)
 }
 
 /// The first document of a text.
