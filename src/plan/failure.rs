@@ -15,6 +15,7 @@ mod custom;
 mod effective;
 mod fixed;
 mod metadata;
+mod required;
 mod service;
 mod size;
 mod subject;
@@ -157,6 +158,13 @@ pub enum FailureKind {
         expected: &'static str,
         /// What the manifest has.
         got: &'static str,
+    },
+    /// Fields are missing without which the object is not accepted.
+    MissingFields {
+        /// JSON pointer of what should hold them.
+        pointer: String,
+        /// Their names.
+        fields: Vec<String>,
     },
     /// A value is of the right type and still refused.
     InvalidValue {
@@ -356,6 +364,7 @@ impl Change<'_> {
 
 fn update_problem(change: &Change<'_>) -> Option<Problem> {
     types::problem(&change.subject, change.target, change.context.schemas())
+        .or_else(|| required::problem(&change.subject, change.merged, Some(change.live), change.context.schemas()))
         .or_else(|| metadata::problem(&change.subject, change.target))
         .or_else(|| size::problem(&change.subject, change.target, change.merged, change.strategy))
         .or_else(|| fixed::problem(change))
@@ -368,6 +377,7 @@ fn update_problem(change: &Change<'_>) -> Option<Problem> {
 
 fn creation_problem(subject: &Subject<'_>, target: &Value, apply: Apply, context: &Context<'_>) -> Option<Problem> {
     types::problem(subject, target, context.schemas())
+        .or_else(|| required::problem(subject, target, None, context.schemas()))
         .or_else(|| metadata::problem(subject, target))
         .or_else(|| size::problem(subject, target, target, apply.strategy))
         .or_else(|| custom::creation_problem(subject, target))

@@ -1,16 +1,18 @@
-//! What the Kubernetes API types say about fields: takes the built-in table and the CRDs of a snapshot, hands on, per kind,
-//! its fields with their shapes, merge rules and defaults, its scope, and where an object does not fit its type.
+//! What the Kubernetes API types say about fields: takes the built-in table the CRDs of a snapshot and those that Argo CD ships,
+//! hands on, per kind, its fields with their shapes, merge rules and defaults, its scope, and where an object does not fit its type.
 
 mod check;
 mod custom;
 pub mod quantity;
+mod shipped;
 mod table;
 
 use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
-pub use check::TypeError;
+use crate::argocd::names::GROUP;
+pub use check::{MissingFields, TypeError};
 use table::Table;
 pub use table::{Field, FieldDefault, ListMerge, PatchStrategy, Shape, StructType};
 
@@ -78,6 +80,16 @@ impl Schemas {
         self.tables().find_map(|table| table.kind(api_version, kind)?.node(table))
     }
 
+    /// The type by which the API server accepts or refuses an object: that of its kind, else that of the CRD that Argo CD ships for it.
+    fn judged_type(&self, object: &Value) -> Option<Node<'_>> {
+        static SHIPPED: OnceLock<Table> = OnceLock::new();
+        self.object_type(object).or_else(|| {
+            let (api_version, kind) = identity(object).filter(|(api_version, _)| api_version.starts_with(GROUP))?;
+            let table = SHIPPED.get_or_init(shipped::table);
+            table.kind(api_version, kind)?.node(table)
+        })
+    }
+
     /// The type of an object's kind where client-go's scheme holds it: the kinds that Argo CD merges strategically and defaults.
     /// CustomResourceDefinition and APIService are built in, but not among them.
     pub fn scheme_type(&self, object: &Value) -> Option<Node<'static>> {
@@ -106,6 +118,17 @@ impl Schemas {
     /// The fields whose value does not have the type it must have; empty for an unknown kind.
     pub fn type_errors(&self, object: &Value) -> Vec<TypeError> {
         self.object_type(object).map(|node| check::type_errors(node, object)).unwrap_or_default()
+    }
+
+    /// The fields for whose value the API server refuses the object. Unlike [`Schemas::type_errors`], Argo CD's kinds are known without
+    /// their CRDs: what is compared by type depends on what the cluster serves.
+    pub fn refused_values(&self, object: &Value) -> Vec<TypeError> {
+        self.judged_type(object).map(|node| check::type_errors(node, object)).unwrap_or_default()
+    }
+
+    /// The fields for whose absence the API server refuses the object; empty for the kinds of Kubernetes and for unknown ones.
+    pub fn missing_fields(&self, object: &Value) -> Vec<MissingFields> {
+        self.judged_type(object).map(|node| check::missing_fields(node, object)).unwrap_or_default()
     }
 }
 

@@ -154,12 +154,16 @@ fn failing(failure: &Failure) -> Reason {
     let (cause, place) = match &failure.kind {
         FailureKind::Immutable { .. } | FailureKind::ClaimShrinks | FailureKind::ClaimCannotGrow => (Refused::Immutable, None),
         FailureKind::AnnotationTooLarge { .. } => (Refused::TooLargeToApply, None),
-        FailureKind::TypeError { pointer, .. } | FailureKind::InvalidValue { pointer } => (Refused::Invalid, Some(pointer)),
+        FailureKind::TypeError { pointer, .. } | FailureKind::MissingFields { pointer, .. } | FailureKind::InvalidValue { pointer } => {
+            (Refused::Invalid, Some(pointer))
+        }
         FailureKind::ObjectTooLarge { .. } | FailureKind::SelectorMismatch => (Refused::Invalid, None),
         FailureKind::ReplaceLosesVolumeName | FailureKind::ReplaceLosesFields { .. } => (Refused::ReplaceLosesFields, None),
         FailureKind::ForceDeletes { .. } => (Refused::ForceDeletes, None),
         FailureKind::ForceWithServerSideApply => (Refused::Options, None),
     };
     let changed = failure.changes.iter().map(|change| &change.pointer);
+    // The object itself is shown anyway.
+    let place = place.filter(|pointer| !pointer.is_empty());
     Reason::Fails { message: failure.message.clone(), cause, fields: changed.chain(place).cloned().collect() }
 }

@@ -6,8 +6,6 @@ use serde_json::{Map, Value};
 
 use super::subject::{Subject, dotted, join};
 use super::{Certainty, FailureKind, Problem};
-use crate::argocd::names::GROUP;
-use crate::argocd::shape::{WrongType, wrong_type};
 use crate::manifest::base64;
 use crate::plan::schema::{Schemas, TypeError};
 use crate::snapshot::is_redacted;
@@ -16,16 +14,11 @@ use crate::snapshot::is_redacted;
 ///
 /// The API server refuses a wrong type in the middle of the sync; the client-side dry run lets it pass (measured).
 pub(super) fn problem(subject: &Subject<'_>, object: &Value, schemas: &Schemas) -> Option<Problem> {
-    if let Some(TypeError { pointer, expected }) = schemas.type_errors(object).into_iter().next() {
+    if let Some(TypeError { pointer, expected }) = schemas.refused_values(object).into_iter().next() {
         let got = object.pointer(&pointer).map_or("nothing", name_of);
         let reason = format!("{} of {subject} must be {expected} (got {got})", dotted(&pointer));
         let certainty = if subject.is_built_in() { Certainty::Measured } else { Certainty::Likely };
         return Some(Problem::new(FailureKind::TypeError { pointer, expected, got }, certainty, reason));
-    }
-    if let Some(WrongType { pointer, wanted }) = subject.is(GROUP, "Application").then(|| wrong_type(object)).flatten() {
-        let got = object.pointer(&pointer).map_or("nothing", name_of);
-        let reason = format!("{} of {subject} must be {wanted} (got {got})", dotted(&pointer));
-        return Some(Problem::new(FailureKind::TypeError { pointer, expected: wanted, got }, Certainty::Likely, reason));
     }
     if let Some(pointer) = not_base64(subject, object) {
         let reason = format!("{} of {subject} is not base64", dotted(&pointer));
@@ -119,7 +112,7 @@ mod tests {
         };
         assert_eq!(
             automated(json!("yes please")).unwrap(),
-            "spec.syncPolicy.automated.prune of Application a must be true or false (got string): the sync will likely fail at this object"
+            "spec.syncPolicy.automated.prune of Application a must be a boolean (got string): the sync will likely fail at this object"
         );
         assert_eq!(automated(json!(true)), None);
     }

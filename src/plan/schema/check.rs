@@ -1,4 +1,4 @@
-//! Where an object does not fit its type: takes a type and an object, hands on unknown fields and wrongly typed values.
+//! Where an object does not fit its type: takes a type and an object, hands on unknown fields, wrongly typed values and missing fields.
 
 use serde_json::{Map, Value};
 
@@ -12,6 +12,15 @@ pub struct TypeError {
     pub pointer: String,
     /// What must stand there, in words.
     pub expected: &'static str,
+}
+
+/// Fields that an object must have and does not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingFields {
+    /// JSON pointer of what should hold them.
+    pub pointer: String,
+    /// Their names.
+    pub fields: Vec<String>,
 }
 
 /// Nothing a person writes is nested deeper; what is deeper is not looked at.
@@ -37,7 +46,18 @@ pub(super) fn type_errors(node: Node<'_>, object: &Value) -> Vec<TypeError> {
     found
 }
 
+pub(super) fn missing_fields(node: Node<'_>, object: &Value) -> Vec<MissingFields> {
+    let mut found = Vec::new();
+    walk(node, object, &mut String::new(), DEPTH, &mut |problem| {
+        if let Problem::Missing(missing) = problem {
+            found.push(missing);
+        }
+    });
+    found
+}
+
 enum Problem {
+    Missing(MissingFields),
     Unknown(String),
     Type(TypeError),
 }
@@ -81,6 +101,12 @@ fn walk(node: Node<'_>, value: &Value, pointer: &mut String, depth: usize, repor
 
 fn fields(node: Node<'_>, map: &Map<String, Value>, pointer: &mut String, depth: usize, report: &mut dyn FnMut(Problem)) {
     let open = node.as_struct().is_some_and(|own| own.open);
+    let required = node.as_struct().map(|own| own.required.as_slice()).unwrap_or_default();
+    // A null is dropped before the API server asks what is there.
+    let missing: Vec<String> = required.iter().filter(|name| map.get(*name).is_none_or(Value::is_null)).cloned().collect();
+    if !missing.is_empty() {
+        report(Problem::Missing(MissingFields { pointer: pointer.clone(), fields: missing }));
+    }
     for (key, inner) in map {
         within(pointer, key, |pointer| match node.field(key) {
             Some((_, field)) => walk(field, inner, pointer, depth - 1, report),

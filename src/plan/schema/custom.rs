@@ -32,6 +32,8 @@ fn root(schema: &Value, table: &mut Table) -> Option<Shape> {
     for name in ["apiVersion", "kind"] {
         own.fields.insert(name.to_owned(), plain(Shape::String));
     }
+    // Every object has these, and its status is not written by those who apply it.
+    own.required.retain(|name| !["apiVersion", "kind", "metadata", "status"].contains(&name.as_str()));
     own.fields.insert("metadata".to_owned(), plain(metadata));
     Some(Shape::Struct(index))
 }
@@ -51,7 +53,7 @@ fn metadata(table: &mut Table) -> Shape {
     Shape::Struct(table.types.len() - 1)
 }
 
-fn plain(shape: Shape) -> Field {
+pub(super) fn plain(shape: Shape) -> Field {
     Field { shape, pointer: true, omit_empty: true, patch: PatchStrategy::default(), list: ListMerge::Atomic, atomic: false, default: None }
 }
 
@@ -104,10 +106,17 @@ fn object(schema: &Value, table: &mut Table, depth: usize, open: bool) -> Shape 
         (name.clone(), field)
     });
     let fields = fields.collect();
-    struct_shape(StructType { fields, open, ..StructType::default() }, table)
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    // The API server fills defaults in before it asks, and takes null where it may stand.
+    let must_be_written = |name: &&str| {
+        let inner = properties.get(*name);
+        inner.is_none_or(|inner| inner.get("default").is_none() && inner.get("nullable") != Some(&Value::Bool(true)))
+    };
+    let required = required.filter(must_be_written).map(str::to_owned).collect();
+    struct_shape(StructType { fields, open, required, ..StructType::default() }, table)
 }
 
-fn struct_shape(own: StructType, table: &mut Table) -> Shape {
+pub(super) fn struct_shape(own: StructType, table: &mut Table) -> Shape {
     table.types.push(own);
     Shape::Struct(table.types.len() - 1)
 }

@@ -103,6 +103,8 @@ pub struct StructType {
     pub atomic: bool,
     /// It may hold fields that are not named (`x-kubernetes-preserve-unknown-fields`).
     pub open: bool,
+    /// The fields that it must have and that nothing fills in. Known for the parts of CRDs only.
+    pub required: Vec<String>,
 }
 
 /// A version of a kind.
