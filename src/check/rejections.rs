@@ -2,7 +2,7 @@
 //!
 //! Takes what a set generates and what is known of projects, clusters and live Applications; hands on [`Rejected`] ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -46,8 +46,10 @@ impl Finder<'_> {
     /// Source: Argo CD `applicationset/controllers/applicationset_controller.go:validateGeneratedApplications` and `createOrUpdateInCluster`: the
     /// first look at projects and destinations leaves single ones out, and a write that fails keeps the controller from deleting anything.
     pub(super) fn rejected(&self, set: &AppId, claims: &[Claim]) -> Vec<Rejected> {
-        let mut seen = BTreeSet::new();
-        let named = claims.iter().filter(|claim| !claim.name.is_empty() && seen.insert(&claim.name));
+        // Of equal names none is written, so that none fails.
+        let mut counts: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
+        claims.iter().for_each(|claim| *counts.entry(&claim.name).or_default() += 1);
+        let named = claims.iter().filter(|claim| !claim.name.is_empty() && counts.get(&claim.name) == Some(&1));
         let mut rejected: Vec<Rejected> = named.filter_map(|claim| self.rejection(set, claim)).collect();
         rejected.extend(self.without_name(claims));
         rejected

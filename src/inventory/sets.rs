@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::argocd::application::Automated;
 use crate::argocd::{AppId, ApplicationSet, ApplicationsSync, Propagation};
 use crate::manifest::Manifest;
 use crate::snapshot::LiveObject;
@@ -16,6 +17,8 @@ pub struct GeneratedBy {
     pub set: AppId,
     /// The parameters that it was rendered with; `None` where the live Application stands for what the set generates.
     pub parameters: Option<Arc<Value>>,
+    /// How the set's controller syncs it, where it starts the syncs itself.
+    pub rolled: Option<Automated>,
 }
 
 /// What a set generates at one side.

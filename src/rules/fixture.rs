@@ -305,7 +305,7 @@ pub(super) fn generated_inventory(base: Option<&[&str]>, head: Option<&[&str]>) 
                 application: application(application_object(name)),
                 manifest: manifest(application_object(name), side),
                 parent: None,
-                generated: Some(GeneratedBy { set: id.clone(), parameters: Some(Arc::new(json!({"name": name}))) }),
+                generated: Some(GeneratedBy { set: id.clone(), parameters: Some(Arc::new(json!({"name": name}))), rolled: None }),
                 delivery: Delivery::Merge,
                 broken: None,
             })

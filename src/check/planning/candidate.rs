@@ -69,7 +69,11 @@ pub(super) fn of_entries<'a>(entries: Vec<&'a Entry>, discovered: &'a Discovered
                 return None;
             }
             let render = |application: Option<Arc<Application>>, side: Side| {
-                application.map(|application| SideRender { render: sources.render(&application, side), application })
+                let definition = if side == Side::Base { &entry.base } else { &entry.head };
+                application.map(|application| SideRender {
+                    render: sources.render(&application, side),
+                    application: as_synced(application, definition.as_ref()),
+                })
             };
             let unnoticed = match &head {
                 Some(head) if paths.is_some() && !is_covered && !differs => {
@@ -88,6 +92,14 @@ pub(super) fn of_entries<'a>(entries: Vec<&'a Entry>, discovered: &'a Discovered
             })
         })
         .collect()
+}
+
+/// An Application whose syncs its set starts is synced as that does it.
+fn as_synced(application: Arc<Application>, definition: Option<&Definition>) -> Arc<Application> {
+    let Some(rolled) = definition.and_then(|definition| definition.generated.as_ref()?.rolled.clone()) else { return application };
+    let mut application = Arc::unwrap_or_clone(application);
+    application.spec.sync_policy.automated = Some(rolled);
+    Arc::new(application)
 }
 
 /// Whether an Application may be planned though not all are wanted.

@@ -8,14 +8,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{both, made_by_parent, made_by_set};
+use crate::argocd::application::Automated;
 use crate::argocd::names::GROUP;
-use crate::argocd::{AppId, Application};
+use crate::argocd::{AppId, Application, ApplicationSet};
 use crate::check::applications::Finder;
 use crate::check::rejections::Claim;
 use crate::finding::Unjudged;
 use crate::inventory::applicationset::Generated;
 use crate::inventory::{Definition, Delivery, GeneratedBy, SetDefinition};
-use crate::manifest::{Manifest, Origin, ResourceKey, Side, metadata_str};
+use crate::manifest::{Manifest, Origin, ResourceKey, Side, label, metadata_str};
 use crate::plan::effective::{self, SetIgnores};
 use crate::snapshot::LiveObject;
 
@@ -42,10 +43,11 @@ impl Finder<'_> {
             if definition.repeated.contains(&name) || rejected.contains(&name) {
                 continue;
             }
+            let rolled = if rolling { rolled(&definition.set, &one.object) } else { None };
             if rolling {
                 switch_automated_off(&mut one.object);
             }
-            let by = GeneratedBy { set: set.clone(), parameters: Some(Arc::new(one.parameters)) };
+            let by = GeneratedBy { set: set.clone(), parameters: Some(Arc::new(one.parameters)), rolled };
             self.define_generated(Arc::new(one.object), by, origin);
         }
         for name in definition.repeated.iter().chain(&rejected) {
@@ -99,7 +101,7 @@ impl Finder<'_> {
         let owned = self.ground.owned_by(set).iter().find(|(application, _)| &*application.id.name == name);
         let id = AppId::new(&set.namespace, name);
         let before = self.other_side.get(&id).filter(|before| before.generated.as_ref().is_some_and(|by| by.set == *set));
-        let by = |parameters| GeneratedBy { set: set.clone(), parameters };
+        let by = |parameters| GeneratedBy { set: set.clone(), parameters, rolled: None };
         if let Some((_, object)) = owned {
             let in_line = before.and_then(|before| {
                 let side = self.other_sets.get(set)?;
@@ -168,6 +170,28 @@ impl Finder<'_> {
 }
 
 /// Source: Argo CD `applicationset/progressivesync/progressive_sync.go:disableAutomatedSync`.
+/// How the controller syncs an Application of a rolling sync: those that a step selects, with prune where the template has it.
+///
+/// Source: Argo CD `applicationset/controllers/applicationset_controller.go:buildAppDependencyList`, `syncApplication`.
+fn rolled(set: &ApplicationSet, object: &Value) -> Option<Automated> {
+    let steps = set.spec.strategy.rolling_sync.as_ref()?.get("steps")?.as_array()?;
+    let matches = |expression: &Value| {
+        let text = |field: &str| expression.get(field).and_then(Value::as_str).unwrap_or_default();
+        let value = label(object, text("key"));
+        let listed =
+            expression.get("values").and_then(Value::as_array).is_some_and(|values| values.iter().any(|one| one.as_str() == value));
+        match text("operator") {
+            "In" => value.is_some() && listed,
+            "NotIn" => value.is_none() || !listed,
+            _ => false,
+        }
+    };
+    let selects = |step: &&Value| step.get("matchExpressions").and_then(Value::as_array).is_none_or(|all| all.iter().all(matches));
+    steps.iter().find(selects)?;
+    let prune = object.pointer("/spec/syncPolicy/automated/prune").and_then(Value::as_bool).unwrap_or_default();
+    Some(Automated { prune, ..Automated::default() })
+}
+
 fn switch_automated_off(object: &mut Value) {
     if let Some(Value::Object(automated)) = object.pointer_mut("/spec/syncPolicy/automated") {
         automated.insert("enabled".to_owned(), Value::Bool(false));
