@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 use crate::argocd::AppId;
 use crate::config::ConfigError;
-use crate::finding::{Bug, Finding, Unjudged};
+use crate::finding::{Bug, Finding, Patterns, Unjudged};
 use crate::inventory::Inventory;
 use crate::manifest::Side;
 use crate::plan::SyncPlan;
@@ -106,6 +106,20 @@ pub enum CheckError {
     },
 }
 
+/// What the patterns of `roots` leave out that match no file on either side: with a misspelt one nobody looks at the Applications it means.
+fn idle_roots(roots: &Patterns, revisions: &revisions::Revisions) -> Option<Unjudged> {
+    let trees = [&revisions.base, &revisions.head];
+    let idle = roots.idle(trees.into_iter().flat_map(|tree| tree.entries()).map(|entry| &*entry.path));
+    let patterns: Vec<String> = idle.iter().map(|pattern| format!("`{pattern}`")).collect();
+    let verb = if patterns.len() == 1 { "matches" } else { "match" };
+    let why = || format!("{} in `roots` of the configuration {verb} no file of the repository", patterns.join(", "));
+    (!patterns.is_empty()).then(|| Unjudged {
+        application: None,
+        what: "Applications that `roots` is meant to name".to_owned(),
+        why: why(),
+    })
+}
+
 /// Compares two revisions, plans what Argo CD will do, and judges it.
 ///
 /// # Errors
@@ -120,6 +134,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     let configuration = configuration::read(options, &mut revisions)?;
     let config = &configuration.config;
     revisions.know_urls(options, &config.repository_urls);
+    let idle_roots = idle_roots(&config.roots, &revisions);
     let rules = policy::rules(builtin?, &configuration, &mut revisions)?;
     let mut loaded = match configuration.snapshots(options, &mut revisions) {
         Some(configured) => Some(snapshot::load_from(&configured, &options.access())?),
@@ -165,7 +180,7 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
         remains: None,
     };
     let silent = judged.bugs.iter().map(|bug| Unjudged { application: None, what: bug.during.clone(), why: bug.to_string() });
-    outcome.unjudged.extend(silent);
+    outcome.unjudged.extend(silent.chain(idle_roots));
     outcome.notes.extend(judging::left_out(judged.left_out));
     // Both sides may have the same to say.
     let mut said: HashSet<String> = outcome.notes.iter().cloned().collect();

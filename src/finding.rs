@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::manifest::{Origin, ResourceKey, Side};
 
 pub use bug::{Bug, Bugs};
-pub use fix::{Fix, Operation, Step};
+pub use fix::{Fix, Judged, Operation, Step};
 pub use selector::{Patterns, Selector, Subject};
 
 /// How bad it is. `error`: data or service is lost, or the sync fails; `warning`: will surprise somebody; `info`: worth knowing.

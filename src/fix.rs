@@ -44,6 +44,8 @@ const HEAD_LINES: usize = 5;
 pub struct Edited {
     path: String,
     text: String,
+    /// The text before all edits.
+    original: String,
     /// Where, and by how many bytes.
     moves: Vec<(usize, isize)>,
 }
@@ -61,7 +63,7 @@ impl Edited {
         if is_generated {
             return Err(Refusal::File { path: path.to_owned(), why: "it says that it is generated".to_owned() });
         }
-        Ok(Self { path: path.to_owned(), text, moves: Vec::new() })
+        Ok(Self { path: path.to_owned(), original: text.clone(), text, moves: Vec::new() })
     }
 
     /// The text as it is now.
@@ -89,6 +91,9 @@ impl Edited {
         if let Some(obstacle) = step.obstacle() {
             return Err(obstacle);
         }
+        if let Some(mismatch) = self.mismatch(step) {
+            return Err(mismatch);
+        }
         let pointer = Pointer::parse(&format!("{}{}", step.origin.within, step.pointer)).map_err(|_| "the place is not known")?;
         let document = self.document(step.origin.document.clone());
         let limits = Limits::default();
@@ -98,8 +103,9 @@ impl Edited {
         let whole = old.documents.get(position).map(|document| &document.value).ok_or("the file cannot be read")?;
         let Some(expected) = value::after(whole, &pointer, &step.operation, &self.text, &document)? else { return Ok(()) };
         let edit = text::edit(&self.text, &document, &pointer, &step.operation, whole)?;
+        let replacement = text::with_line_ends_of(&self.text, edit.range.start, edit.replacement);
         let mut text = self.text.clone();
-        text.replace_range(edit.range.clone(), &edit.replacement);
+        text.replace_range(edit.range.clone(), &replacement);
         let new = read_stream(&text, &limits);
         let same = new.error.is_none()
             && new.documents.len() == old.documents.len()
@@ -110,10 +116,19 @@ impl Edited {
         if !same {
             return Err("the field cannot be edited without changing something else");
         }
-        let grown = edit.replacement.len() as isize - edit.range.len() as isize;
+        let grown = replacement.len() as isize - edit.range.len() as isize;
         self.moves.push((edit.range.start, grown));
         self.text = text;
         Ok(())
+    }
+
+    /// Why an edit would not change what was judged: the document, as it was before all edits, says something else.
+    fn mismatch(&self, step: &Step) -> Option<&'static str> {
+        step.judged.as_ref()?;
+        let old = read_stream(&self.original, &Limits::default());
+        let range = &step.origin.document;
+        let document = old.documents.iter().find(|one| one.range.start < range.end && range.start < one.range.end);
+        step.mismatch(document.and_then(|document| document.value.pointer(&step.origin.within)))
     }
 
     /// Where a document stands now.

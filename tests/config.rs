@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a helper of a test that cannot go on fails the test")]
 
 mod support;
+#[path = "support/tools.rs"]
+mod tools;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -146,6 +148,9 @@ fn a_baseline_is_written_and_counts_once_it_is_in_the_base() {
     assert_eq!(check(&repository, &["--write-baseline"]).status.code(), Some(1));
     let baseline = fs::read_to_string(repository.path().join(".presync-baseline.json")).unwrap();
     assert!(baseline.contains("\"since\": \"2026-11-30\"") && baseline.contains("PersistentVolumeClaim"), "{baseline}");
+    // A run that looks at some Applications says nothing about the others.
+    assert_eq!(check(&repository, &["--write-baseline", "--app", "nothing"]).status.code(), Some(0));
+    assert_eq!(fs::read_to_string(repository.path().join(".presync-baseline.json")).unwrap(), baseline);
     let known = self::repository(&[(".presync-baseline.json", &baseline)], &[(".presync-baseline.json", &baseline)]);
     let (found, code) = report(&known, &[]);
     assert_eq!((claim(&found).unwrap()["suppressed"]["by"].as_str(), code), (Some("baseline"), 0));
@@ -204,6 +209,14 @@ fn applications_outside_of_the_roots_are_not_looked_at() {
         .unwrap();
     let found: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(found["applications"].as_array().unwrap().len(), 0, "{found}");
+    assert_eq!(found["unjudged"][0]["why"], "`somewhere/**` in `roots` of the configuration matches no file of the repository", "{found}");
+}
+
+#[test]
+fn roots_that_match_files_are_nothing_to_speak_of() {
+    let (base, head) = both("roots: [bootstrap/**, clusters/**]\n");
+    let (found, _) = report(&repository(&base, &head), &[]);
+    assert!(claim(&found).is_some() && !found["unjudged"].to_string().contains("roots"), "{found}");
 }
 
 #[test]
@@ -339,4 +352,30 @@ fn findings_say_whether_they_can_be_fixed() {
     assert_eq!(fixable("pvc-unprotected", "one"), Some(true), "{found}");
     // The misspelled option has an edit of its own.
     assert_eq!((fixable("protection-misspelled", "two"), fixable("pvc-unprotected", "two")), (Some(true), Some(false)), "{found}");
+}
+
+#[test]
+fn a_protection_that_a_kustomization_spoils_is_left_as_it_stands_in_its_own_file() {
+    let repository = repository(&[], &[]);
+    support::git(repository.path(), &["checkout", "--quiet", "main"]);
+    let claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: one\n  annotations:\n    argocd.argoproj.io/sync-options: Prune=false,Delete=false\nspec:\n  accessModes: [ReadWriteOnce]\n  resources: {requests: {storage: 1Gi}}\n";
+    write(repository.path(), "apps/orders/new.yaml", claim);
+    let resources = "resources: [deployment-orders.yaml, persistentvolumeclaim-orders-data.yaml, new.yaml]\n";
+    let patch = "patches:\n- target: {kind: PersistentVolumeClaim, name: one}\n  patch: |-\n    - {op: replace, path: /metadata/annotations/argocd.argoproj.io~1sync-options, value: Prune=False}\n";
+    let annotations = "commonAnnotations:\n  argocd.argoproj.io/sync-options: Prune=False\n";
+    for spoils in [patch, annotations] {
+        write(repository.path(), "apps/orders/kustomization.yaml", &format!("{resources}{spoils}"));
+        let output = presync(repository.path())
+            .env("PATH", tools::search_path())
+            .args(["check", "--base", "main", "--no-cache", "--repo-url", support::REPOSITORY_URL, "--fix", "--format", "json"])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("fixed 0 findings in 0 files"), "{said}");
+        assert!(said.contains("is not edited: a kustomization decides about it as well. protection-misspelled: "), "{said}");
+        assert_eq!(fs::read_to_string(repository.path().join("apps/orders/new.yaml")).unwrap(), claim);
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let misspelled = report["findings"].as_array().unwrap().iter().find(|finding| finding["rule"] == "protection-misspelled");
+        assert_eq!(misspelled.unwrap()["fixable"], false, "{report}");
+    }
 }

@@ -10,6 +10,7 @@ use crate::repo::Repository;
 use crate::rules::baseline::{Baseline, FILE};
 
 /// Writes the baseline into the working tree. Findings that are waived otherwise are not in it; known ones keep their day.
+/// Where not every Application was looked at, what it has already stays.
 pub(super) fn write(outcome: &Outcome, args: &SharedArgs) -> Result<(), Failure> {
     let options = args.options();
     let repository = Repository::discover(&options.repo).map_err(failed)?;
@@ -24,7 +25,10 @@ pub(super) fn write(outcome: &Outcome, args: &SharedArgs) -> Result<(), Failure>
     };
     let counts = outcome.findings.iter().filter(|finding| finding.suppressed.as_ref().is_none_or(|known| known.by == "baseline"));
     let today = options.now.to_zoned(jiff::tz::TimeZone::UTC).date();
-    let baseline = Baseline::of(counts, &before, today);
+    let found = Baseline::of(counts, &before, today);
+    // What a part of the Applications was not looked at for may still be there.
+    let is_complete = options.all && options.applications.is_empty();
+    let baseline = if is_complete { found } else { found.with(&before) };
     fs::write(&file, baseline.text()).map_err(|error| miette::miette!("cannot write {}: {error}", file.display()))?;
     writeln!(io::stderr(), "wrote {} findings to {FILE}; they count no more once it is merged", baseline.len())?;
     Ok(())

@@ -45,8 +45,12 @@ pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     if args.diff {
         return fix::diff(&outcome, &args.shared, report(&outcome, &args.shared, &Frame::default()).fails());
     }
-    if args.fix && fix::write(&outcome, &args.shared)? {
-        outcome = check::run(&args.shared.options()).map_err(failed)?;
+    if args.fix {
+        let edits = fix::write(&outcome, &args.shared)?;
+        if edits.change_something() {
+            outcome = check::run(&args.shared.options()).map_err(failed)?;
+        }
+        edits.tell(&outcome)?;
     }
     if args.write_baseline {
         baseline::write(&outcome, &args.shared)?;
@@ -84,6 +88,7 @@ fn run(args: &SharedArgs, text: Text) -> Result<ExitCode, Failure> {
 
 fn finish(mut outcome: Outcome, args: &SharedArgs, text: Text, started: Instant) -> Result<ExitCode, Failure> {
     keep_from(&mut outcome, args.min_severity.severity());
+    fix::withdraw(&mut outcome, args)?;
     // Most formats show neither, and a fleet's tree is large.
     let writes = |wanted: Format| args.formats().any(|format| format == wanted);
     let frame = Frame {

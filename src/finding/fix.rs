@@ -20,6 +20,38 @@ pub struct Step {
     pub pointer: String,
     /// What is done.
     pub operation: Operation,
+    /// What was judged; `None` where there is no object, because rendering it fails.
+    pub judged: Option<Judged>,
+}
+
+/// What a rule saw at the place of an edit. A document that says something else is not the one that decides.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    /// The object's kind.
+    pub kind: Option<String>,
+    /// The object's name, or what its generated name begins with.
+    pub name: Option<String>,
+    /// What stands at the pointer.
+    pub value: Option<Value>,
+}
+
+impl Judged {
+    /// What an object says at a pointer.
+    pub fn of(object: &Value, pointer: &str) -> Self {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let name = text("/metadata/name").or_else(|| text("/metadata/generateName"));
+        let value = object.pointer(pointer).filter(|value| !value.is_null()).cloned();
+        Self { kind: text("/kind"), name, value }
+    }
+
+    /// Whether what a document says is what was judged. Prefixes and suffixes may have been put around the name.
+    fn is_said_by(&self, written: &Self) -> bool {
+        let same_name = match (&self.name, &written.name) {
+            (Some(judged), Some(written)) => judged.contains(written.as_str()),
+            (judged, written) => judged == written,
+        };
+        same_name && self.kind == written.kind && self.value == written.value
+    }
 }
 
 /// What is done to a field.
@@ -50,6 +82,18 @@ impl Step {
             Renderer::Kustomize if !rendered.others.is_empty() => Some("a patch decides about the object as well"),
             Renderer::Kustomize => None,
         }
+    }
+
+    /// Why editing this object of the document would not change what was judged, if so.
+    pub fn mismatch(&self, written: Option<&Value>) -> Option<&'static str> {
+        let judged = self.judged.as_ref()?;
+        if written.is_some_and(|object| judged.is_said_by(&Judged::of(object, &self.pointer))) {
+            return None;
+        }
+        Some(match self.origin.rendered {
+            Some(_) => "a kustomization decides about it as well",
+            None => "the file says something else than what was judged",
+        })
     }
 }
 

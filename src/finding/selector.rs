@@ -95,6 +95,12 @@ impl Patterns {
         texts.into_iter().any(|text| self.0.iter().any(|(_, glob)| glob.is_match(text)))
     }
 
+    /// The patterns that none of these texts matches.
+    pub fn idle<'t>(&self, texts: impl Iterator<Item = &'t str> + Clone) -> Vec<&str> {
+        let idle = self.0.iter().filter(|(_, glob)| !texts.clone().any(|text| glob.is_match(text)));
+        idle.map(|(pattern, _)| pattern.as_str()).collect()
+    }
+
     /// Whether one of these folders matches, or whatever lies in it.
     fn any_folder(&self, folders: &[&str]) -> bool {
         folders.iter().any(|folder| self.any([*folder, &*format!("{}/_", folder.trim_end_matches('/'))]))

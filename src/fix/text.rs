@@ -23,7 +23,7 @@ pub(super) fn edit(
     operation: &Operation,
     whole: &Value,
 ) -> Result<Edit, &'static str> {
-    let place = Place { text, document };
+    let place = Place { text, document, whole };
     match operation {
         Operation::Set(wanted) => match place.find(pointer) {
             Some(found) if !found.value.is_empty() => {
@@ -54,10 +54,18 @@ pub(super) fn edit(
     }
 }
 
+/// A replacement whose lines end as those around its place do.
+pub(super) fn with_line_ends_of(text: &str, at: usize, replacement: String) -> String {
+    let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
+    let line = after.find('\n').map(|newline| &after[..newline]).or_else(|| before.rfind('\n').map(|newline| &before[..newline]));
+    if line.is_some_and(|line| line.ends_with('\r')) { replacement.replace('\n', "\r\n") } else { replacement }
+}
+
 /// A document in a text.
 struct Place<'t> {
     text: &'t str,
     document: &'t Range<usize>,
+    whole: &'t Value,
 }
 
 impl Place<'_> {
@@ -113,7 +121,9 @@ impl Place<'_> {
             let range = if old.is_empty() { colon..colon } else { found.value };
             return Ok(Edit { range, replacement: format!("\n{}{}", " ".repeat(indent), block.trim_end()) });
         }
-        if old.starts_with(['*', '[', '"', '\'', '|', '>']) || old.starts_with("- ") {
+        // The first key of a map may stand in quotes; an alias must not be written into.
+        let is_map = ancestor.get(self.whole).is_some_and(Value::is_object) && !old.starts_with('*');
+        if !is_map {
             return Err("a value stands in the way");
         }
         let indent = self.column(found.value.start);

@@ -76,6 +76,15 @@ impl Baseline {
         Self { entries: entries.collect() }
     }
 
+    /// This baseline with what another one has besides.
+    #[must_use]
+    pub fn with(mut self, other: &Self) -> Self {
+        for (fingerprint, entry) in &other.entries {
+            self.entries.entry(fingerprint.clone()).or_insert_with(|| entry.clone());
+        }
+        self
+    }
+
     /// The file's text, in an order that does not depend on fingerprints.
     pub fn text(&self) -> String {
         let mut findings: Vec<Entry> = self.entries.values().cloned().collect();
@@ -140,6 +149,8 @@ mod tests {
         assert_eq!(read.since(&old.fingerprint()), Some(day("2026-01-02")));
         assert_eq!(read.since(&new.fingerprint()), Some(day("2026-11-30")));
         assert_eq!(read.without(&first).len(), 1);
+        let other = Baseline::of([&new], &Baseline::default(), day("2026-11-30"));
+        assert_eq!(other.with(&first), second);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use super::facts::{View, misspelled};
 use super::field_owned_by_other;
 use crate::argocd::AppId;
 use crate::argocd::names::{RESOURCES_FINALIZER, SYNC_OPTIONS};
-use crate::finding::{Finding, Fix, Operation, Step};
-use crate::manifest::{Origin, Side, annotation};
+use crate::finding::{Finding, Fix, Judged, Operation, Step};
+use crate::manifest::{Manifest, Side, annotation};
 use crate::plan::{Change, SyncPlan};
 
 const OPTIONS: &str = "/metadata/annotations/argocd.argoproj.io~1sync-options";
@@ -29,22 +29,28 @@ pub(super) fn attach(findings: &mut [Finding], view: &View<'_>) {
 fn steps(finding: &Finding, view: &View<'_>) -> Option<Vec<Step>> {
     if &*finding.rule == "non-string-metadata" {
         let place = finding.places.iter().find(|place| place.pointer.starts_with("/metadata/"))?;
-        return Some(vec![step(&place.origin, &place.pointer, Operation::Quote)]);
+        return Some(vec![Step {
+            origin: place.origin.clone(),
+            pointer: place.pointer.clone(),
+            operation: Operation::Quote,
+            judged: None,
+        }]);
     }
     if &*finding.rule == "finalizer-missing" {
-        let place = finding.places.first()?;
-        return Some(vec![step(&place.origin, "/metadata/finalizers", Operation::Add(json!(RESOURCES_FINALIZER)))]);
+        let (namespace, name) = finding.application.as_deref()?.split_once('/')?;
+        let definition = view.entry(&AppId::new(namespace, name))?.head.as_ref()?;
+        return Some(vec![step(&definition.manifest, "/metadata/finalizers", Operation::Add(json!(RESOURCES_FINALIZER)))]);
     }
     let (plan, change) = subject(finding, view)?;
     match &*finding.rule {
         "pvc-unprotected" => {
             let target = change.target.as_ref()?;
-            Some(vec![step(&target.origin, OPTIONS, Operation::Set(protected(&target.object)?))])
+            Some(vec![step(target, OPTIONS, Operation::Set(protected(&target.object)?))])
         }
         "protection-misspelled" => {
             let target = change.target.as_ref()?;
             target.object.pointer(OPTIONS)?;
-            Some(vec![step(&target.origin, OPTIONS, Operation::Set(corrected(&target.object)?))])
+            Some(vec![step(target, OPTIONS, Operation::Set(corrected(&target.object)?))])
         }
         "protection-misplaced" => {
             let target = change.target.as_ref()?;
@@ -54,7 +60,7 @@ fn steps(finding: &Finding, view: &View<'_>) -> Option<Vec<Step>> {
                 Some(own) if !own.trim().is_empty() => format!("{own},{value}"),
                 _ => value.to_owned(),
             };
-            Some(vec![step(&target.origin, &place.pointer, Operation::Remove), step(&target.origin, OPTIONS, Operation::Set(value))])
+            Some(vec![step(target, &place.pointer, Operation::Remove), step(target, OPTIONS, Operation::Set(value))])
         }
         "replicas-owned-by-autoscaler" => {
             let target = change.target.as_ref()?;
@@ -64,7 +70,7 @@ fn steps(finding: &Finding, view: &View<'_>) -> Option<Vec<Step>> {
             if drops_when_removed(change) {
                 return ignore(plan, change, &[REPLICAS.to_owned()], view);
             }
-            Some(vec![step(&target.origin, REPLICAS, Operation::Remove)])
+            Some(vec![step(target, REPLICAS, Operation::Remove)])
         }
         "ignored-field-reset-on-sync" => respect(plan, view),
         "field-owned-by-other" => {
@@ -75,8 +81,9 @@ fn steps(finding: &Finding, view: &View<'_>) -> Option<Vec<Step>> {
     }
 }
 
-fn step(origin: &Origin, pointer: &str, operation: Operation) -> Step {
-    Step { origin: origin.clone(), pointer: pointer.to_owned(), operation }
+fn step(manifest: &Manifest, pointer: &str, operation: Operation) -> Step {
+    let judged = Some(Judged::of(&manifest.object, pointer));
+    Step { origin: manifest.origin.clone(), pointer: pointer.to_owned(), operation, judged }
 }
 
 /// The plan and the change that a finding is about.
@@ -89,6 +96,10 @@ fn subject<'a>(finding: &Finding, view: &View<'a>) -> Option<(&'a SyncPlan, &'a 
 
 /// The sync options of an object with what protects it; `None` where it says the contrary.
 fn protected(object: &Value) -> Option<String> {
+    // What is misspelled has an edit of its own, and must not stay beside what was meant.
+    if !misspelled(object).is_empty() {
+        return None;
+    }
     let mut entries: Vec<&str> =
         annotation(object, SYNC_OPTIONS).unwrap_or_default().split(',').map(str::trim).filter(|one| !one.is_empty()).collect();
     for (key, wanted) in [("Prune=", "Prune=false"), ("Delete=", "Delete=false")] {
@@ -121,10 +132,11 @@ fn drops_when_removed(change: &Change) -> bool {
     last.is_none_or(|last| last.pointer(REPLICAS).is_some())
 }
 
-/// The file of an Application that can be edited: one that a set generates stands in a template.
-fn file_of<'a>(plan: &'a SyncPlan, view: &View<'_>) -> Option<&'a Origin> {
-    let is_generated = view.entry(&plan.application.id).is_some_and(|entry| entry.generated().is_some());
-    plan.origin.as_ref().filter(|origin| origin.side == Side::Head && !is_generated)
+/// The definition of an Application that can be edited: one that a set generates stands in a template.
+fn file_of<'a>(plan: &SyncPlan, view: &View<'a>) -> Option<&'a Manifest> {
+    plan.origin.as_ref().filter(|origin| origin.side == Side::Head)?;
+    let definition = view.entry(&plan.application.id)?.head.as_ref()?;
+    definition.generated.is_none().then_some(&definition.manifest)
 }
 
 /// Ignored fields are kept by the sync as well.
@@ -168,6 +180,10 @@ mod tests {
         assert_eq!(protected(&with_options("Prune=true")), None);
         assert_eq!(corrected(&with_options("Validate=false; prune=False")).as_deref(), Some("Validate=false,Prune=false"));
         assert_eq!(corrected(&with_options("Prune=false")), None);
+        for misspelled in ["prune=false", "Prune = false", "Prune: false"] {
+            assert_eq!(protected(&with_options(misspelled)), None, "{misspelled}");
+            assert_eq!(corrected(&with_options(misspelled)).as_deref(), Some("Prune=false"), "{misspelled}");
+        }
     }
 
     fn deployment(last_applied: Option<&str>) -> Value {
@@ -181,7 +197,9 @@ mod tests {
         let git = deployment(None);
         let steps = |last: Option<&str>| {
             let change = changed(git.clone(), git.clone(), deployment(last), Action::Update, Reason::Differs { fields: 1 });
-            let run = Run { plans: vec![plan("a", vec![change])], ..Run::default() };
+            let object = Some(application_object("a"));
+            let inventory = inventory(vec![(object.clone(), object, None, None)]);
+            let run = Run { plans: vec![plan("a", vec![change])], inventory, ..Run::default() };
             let facts = run.facts();
             let view = View::new(facts);
             let mut finding = finding("replicas-owned-by-autoscaler", "api");
@@ -190,7 +208,7 @@ mod tests {
             attach(std::slice::from_mut(&mut finding), &view);
             finding.fix.unwrap().steps.into_iter().map(|step| (step.origin.path.to_string(), step.pointer)).collect::<Vec<_>>()
         };
-        let application = |pointer: &str| ("argocd/a.yaml".to_owned(), pointer.to_owned());
+        let application = |pointer: &str| ("apps/a.yaml".to_owned(), pointer.to_owned());
         let kept = [application("/spec/ignoreDifferences"), application("/spec/syncPolicy/syncOptions")];
         assert_eq!(steps(None), kept);
         assert_eq!(steps(Some(r#"{"spec": {"replicas": 2}}"#)), kept);

@@ -186,8 +186,7 @@ fn unused_annotations(view: &View<'_>, used: &BTreeSet<(String, String)>, known:
     for (application, key, manifest, base) in objects {
         let Some(text) = annotation(&manifest.object, ANNOTATION) else { continue };
         let introduced = base.is_none_or(|base| annotation(&base.object, ANNOTATION) != Some(text));
-        for entry in text.split(',') {
-            let (rule, reason) = entry.split_once(':').map_or((entry.trim(), ""), |(rule, reason)| (rule.trim(), reason.trim()));
+        for (rule, reason) in entries(text) {
             let is_used = used.contains(&(text.to_owned(), rule.to_owned())) || known.silent.contains(rule);
             let what = match (known.rules.contains(rule), reason.is_empty()) {
                 (false, _) => format!("names `{rule}`, which is no rule"),
@@ -257,11 +256,28 @@ fn carriers<'a>(finding: &Finding, view: &View<'a>, of_this_change: bool) -> Vec
 
 /// The reason that an annotation's text gives for a rule. Without a reason it does not count.
 fn reason(text: &str, rule: &str) -> Option<String> {
-    text.split(',').find_map(|entry| {
-        let (name, reason) = entry.split_once(':')?;
-        let reason = reason.trim();
-        (name.trim() == rule && !reason.is_empty()).then(|| reason.to_owned())
-    })
+    entries(text).into_iter().find_map(|(name, reason)| (name == rule && !reason.is_empty()).then(|| reason.to_owned()))
+}
+
+/// The rules of an annotation's text with their reasons. A reason may have commas: an entry begins where a rule and a colon follow one.
+fn entries(text: &str) -> Vec<(&str, &str)> {
+    let is_rule = |name: &str| {
+        name.contains(['-', '/']) && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-/".contains(&byte))
+    };
+    let mut entries = Vec::new();
+    let mut rest = text;
+    loop {
+        let has_reason = rest.split(',').next().is_some_and(|piece| piece.contains(':'));
+        let begins = |piece: &str| piece.split_once(':').is_some_and(|(name, _)| is_rule(name.trim()));
+        let next = rest.match_indices(',').map(|(at, _)| at).find(|at| !has_reason || rest.get(at + 1..).is_some_and(begins));
+        let entry = next.and_then(|at| rest.get(..at)).unwrap_or(rest);
+        let (rule, reason) = entry.split_once(':').unwrap_or((entry, ""));
+        entries.push((rule.trim(), reason.trim().trim_end_matches(',').trim_end()));
+        match next.and_then(|at| rest.get(at + 1..)) {
+            Some(more) => rest = more,
+            None => return entries,
+        }
+    }
 }
 
 /// The rules and the reason of a line's comment `# presync: ignore[rule, …] reason`.

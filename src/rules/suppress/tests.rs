@@ -45,11 +45,19 @@ fn of_rule<'f>(findings: &'f [Finding], rule: &str) -> Vec<&'f Finding> {
 #[test]
 fn an_annotation_with_a_reason_suppresses_the_rule_that_it_names() {
     let waived = claim(json!({ANNOTATION: "pvc-unprotected: x, prune-persistent-data: a cache, nothing else"}));
-    assert_eq!(suppressed(waived.clone(), claim(json!({}))).unwrap().reason, "a cache");
+    assert_eq!(suppressed(waived.clone(), claim(json!({}))).unwrap().reason, "a cache, nothing else");
     assert!(suppressed(claim(json!({})), waived).is_some());
     for other in ["prune-persistent-data", "prune-persistent-data:", "prune-namespace: x"] {
         assert_eq!(suppressed(claim(json!({ANNOTATION: other})), claim(json!({}))), None, "{other}");
     }
+}
+
+#[test]
+fn commas_of_a_reason_begin_no_entry() {
+    assert_eq!(entries("pvc-unprotected: a cache, filled again"), [("pvc-unprotected", "a cache, filled again")]);
+    assert_eq!(entries("mass-prune: see: a, b: c, own/rule: d,"), [("mass-prune", "see: a, b: c"), ("own/rule", "d")]);
+    assert_eq!(entries("mass-prune, pvc-unprotected: both"), [("mass-prune", ""), ("pvc-unprotected", "both")]);
+    assert_eq!(entries("pvc-unprotected"), [("pvc-unprotected", "")]);
 }
 
 #[test]
@@ -138,7 +146,8 @@ fn an_annotation_that_cannot_count_is_a_mistake() {
     assert_eq!((found[0].severity, found[0].introduced), (Severity::Warning, true));
     assert!(found[0].message.contains("`prune-persistant-data`, which is no rule"), "{}", found[0].message);
     assert!(with("pvc-unprotected")[0].message.contains("gives no reason"));
-    let idle = with("pvc-unprotected: a cache");
+    let idle = with("pvc-unprotected: a cache, filled again");
+    assert_eq!(idle.len(), 1);
     assert_eq!((idle[0].severity, idle[0].introduced), (Severity::Info, false));
 }
 
