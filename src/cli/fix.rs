@@ -135,7 +135,7 @@ fn tree_of(head: &str, args: &SharedArgs) -> Result<Tree, Failure> {
         "index" => repository.index_tree(),
         commit => repository.resolve(commit).and_then(|commit| repository.commit_tree(&commit)),
     };
-    Ok(tree.map_err(failed)?)
+    tree.map_err(failed)
 }
 
 /// The text of a file of the working tree; what is no plain UTF-8 file is left alone.
