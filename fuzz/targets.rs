@@ -105,7 +105,7 @@ pub(crate) fn edits(data: &[u8]) {
         rendered: None,
     };
     let Ok(mut edited) = Edited::new("a.yaml", text) else { return };
-    if edited.apply([&Step { origin, pointer, operation }]).is_ok() {
+    if edited.apply([&Step { origin, pointer, operation, judged: None }]).is_ok() {
         let after = read_stream(edited.text(), &Limits::default());
         assert!(after.error.is_none());
         assert_eq!(after.documents.len(), before.documents.len());
