@@ -88,15 +88,15 @@ pub(super) fn plan(
     let (head_values, base_values) = (as_values(&head_definitions), as_values(&base_definitions));
     let later: BTreeMap<String, Project> = by_name(&discovered.later_projects);
     let later = (!later.is_empty()).then(|| later.into_iter().chain(projects.clone()).collect());
-    let later = later.map(|projects| World::new(live, projects, &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now));
-    let head = World::new(live, projects, &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
+    let at_head = |projects| World::new(live, projects, &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
+    let later = later.map(at_head);
+    let head = at_head(projects);
     // What is live says more about the projects before the change than Git does.
     let before = if live.is_assumed() { by_name(&discovered.base_projects) } else { BTreeMap::new() };
     let base = World::new(live, before, &base_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
     // A project that an Application renders itself is not there yet when the Application is compared.
     let manages_itself = candidates.iter().any(|candidate| renders_its_project(candidate, live));
-    let before_own =
-        manages_itself.then(|| World::new(live, BTreeMap::new(), &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now));
+    let before_own = manages_itself.then(|| at_head(BTreeMap::new()));
     let ignored = candidates.iter().any(|candidate| head.watches(&candidate.entry.id.namespace) == Watch::No);
     let watch_may_change = ignored && sources.revisions.change_mentions(watch::APPLICATIONS.parameter);
     let head = head.with_watch_changing(watch_may_change);

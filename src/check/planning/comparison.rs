@@ -70,9 +70,7 @@ pub(super) fn compare(
         let hidden = no_longer_seen(plan, base_plan, worlds.head);
         plan.changes.extend(hidden);
         if base_plan.server == plan.server {
-            let head_targets =
-                candidate.and_then(|candidate| candidate.head.as_ref()).map(|head| targets(head, worlds.head)).unwrap_or_default();
-            let left = left_behind(plan, &base_targets, &head_targets, worlds.head);
+            let left = left_behind(plan, &base_targets, candidate.and_then(|candidate| candidate.head.as_ref()), worlds.head);
             plan.conditions.extend(left);
         }
     }
@@ -84,7 +82,7 @@ pub(super) fn compare(
 fn left_behind(
     plan: &SyncPlan,
     base_targets: &HashMap<ResourceKey, Arc<Manifest>>,
-    head_targets: &HashMap<ResourceKey, Arc<Manifest>>,
+    head: Option<&SideRender>,
     world: &World<'_>,
 ) -> Vec<Condition> {
     if world.live.is_assumed() || !matches!(plan.sync.mode, SyncMode::Automated | SyncMode::Manual | SyncMode::Blocked) {
@@ -92,6 +90,7 @@ fn left_behind(
     }
     let seen: HashSet<&ResourceKey> = plan.changes.iter().map(|change| &change.key).collect();
     // A hook that no sync runs is in no plan, and in Git all the same.
+    let head_targets = head.map(|head| targets(head, world)).unwrap_or_default();
     let is_gone = |key: &ResourceKey| {
         !seen.contains(key) && !head_targets.contains_key(key) && !key.is("apiextensions.k8s.io", "CustomResourceDefinition")
     };
