@@ -26,7 +26,7 @@ pub struct Operation<'a> {
 /// The value of `Prune=` or `Delete=` that counts, and whether it comes from the Application.
 ///
 /// Source: Argo CD `gitops-engine/pkg/sync/sync_context.go:isPruningDisabled`; before 3.4 only the live object counts.
-fn effective<'a>(key: &str, live: &'a Value, options: &'a SyncOptions, version: Version) -> Option<(&'a str, bool)> {
+pub fn effective<'a>(key: &str, live: &'a Value, options: &'a SyncOptions, version: Version) -> Option<(&'a str, bool)> {
     if let Some(value) = options::object_value(live, key) {
         return Some((value, false));
     }

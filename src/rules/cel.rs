@@ -3,6 +3,8 @@
 //! Takes a definition and the variables of one change; hands on drafts. The vocabulary and polarity are those of
 //! ValidatingAdmissionPolicy: an expression that is true means that all is well.
 
+mod around;
+mod budget;
 pub(super) mod facts;
 mod functions;
 mod guard;
@@ -12,7 +14,7 @@ mod variables;
 use std::sync::Arc;
 
 use cel::objects::{Key, Map};
-use cel::{Context, Env, Program, Value};
+use cel::{Context, Env, ExecutionError, IdedExpr, Value};
 
 use facts::Kind;
 
@@ -22,7 +24,7 @@ use crate::manifest::Manifest;
 use crate::plan::{AppChange, Basis, Change, Reason, SyncPlan};
 
 pub(super) use value::from_json;
-pub(super) use variables::{Shared, Variables};
+pub(super) use variables::{Bound, Shared, Variables};
 
 /// Stack of a thread that compiles or evaluates expressions. The CEL crate recurses over the expression; with the bounds of `guard`
 /// this is ample even for unoptimised builds.
@@ -60,7 +62,8 @@ pub(super) fn environment() -> Arc<Env> {
 
 struct Expression {
     source: String,
-    program: Program,
+    /// As it runs: what it costs is counted.
+    metered: IdedExpr,
 }
 
 impl Expression {
@@ -74,11 +77,11 @@ impl Expression {
             None => facts::infer(program.expression(), &[]).map(drop),
         }
         .map_err(fail)?;
-        Ok(Self { source: source.to_owned(), program })
+        Ok(Self { source: source.to_owned(), metered: budget::metered(program.expression()) })
     }
 
     fn run(&self, context: &Context<'_, '_>) -> Result<Value, CelError> {
-        self.program.execute(context).map_err(|error| self.fails(error.to_string()))
+        context.resolve(&self.metered).map_err(|error| self.fails(said(error)))
     }
 
     fn holds(&self, context: &Context<'_, '_>) -> Result<bool, CelError> {
@@ -97,6 +100,14 @@ impl Expression {
 
     fn fails(&self, message: String) -> CelError {
         CelError { expression: self.source.clone(), message }
+    }
+}
+
+/// What an error of the CEL crate says; ours without the name of a function that no source has.
+fn said(error: ExecutionError) -> String {
+    match error {
+        ExecutionError::FunctionError { function, message } if function == budget::NAME => message,
+        other => other.to_string(),
     }
 }
 
@@ -165,14 +176,8 @@ impl Compiled {
     ///
     /// # Errors
     /// Where an expression fails or yields the wrong type.
-    pub(super) fn judge(
-        &self,
-        plan: &SyncPlan,
-        change: &Change,
-        context: &Context<'_, '_>,
-        parameters: &Value,
-    ) -> Result<Vec<Draft>, CelError> {
-        let drafts = self.evaluate(context, parameters, &|message| Draft::of_change(plan, change, message))?;
+    pub(super) fn judge(&self, plan: &SyncPlan, change: &Change, bound: &Bound<'_>, parameters: &Value) -> Result<Vec<Draft>, CelError> {
+        let drafts = self.evaluate(bound, parameters, &|message| Draft::of_change(plan, change, message))?;
         Ok(drafts.into_iter().map(|draft| self.places(plan, change, draft)).collect())
     }
 
@@ -180,11 +185,11 @@ impl Compiled {
     ///
     /// # Errors
     /// Where an expression fails or yields the wrong type.
-    pub(super) fn judge_application(&self, plan: &SyncPlan, context: &Context<'_, '_>, parameters: &Value) -> Result<Vec<Draft>, CelError> {
+    pub(super) fn judge_application(&self, plan: &SyncPlan, bound: &Bound<'_>, parameters: &Value) -> Result<Vec<Draft>, CelError> {
         let introduced = plan.change != AppChange::Unchanged;
         let draft =
             |message| Draft::of_application(&plan.application, message).assumed(plan.basis == Basis::Assumed).introduced(introduced);
-        let drafts = self.evaluate(context, parameters, &draft)?;
+        let drafts = self.evaluate(bound, parameters, &draft)?;
         let there = self.at.iter().filter(|at| plan.application.object.pointer(&at.path).is_some());
         let places: Vec<(&str, &str)> = there.map(|at| (at.path.as_str(), at.label.as_str())).collect();
         let places = if places.is_empty() { vec![("", "here")] } else { places };
@@ -193,8 +198,9 @@ impl Compiled {
     }
 
     /// A draft for each validation that does not hold.
-    fn evaluate(&self, context: &Context<'_, '_>, parameters: &Value, draft: &dyn Fn(String) -> Draft) -> Result<Vec<Draft>, CelError> {
-        let mut context = context.new_inner_scope();
+    fn evaluate(&self, bound: &Bound<'_>, parameters: &Value, draft: &dyn Fn(String) -> Draft) -> Result<Vec<Draft>, CelError> {
+        bound.budget.refill();
+        let mut context = bound.context.new_inner_scope();
         context.add_variable_from_value("params", parameters.clone());
         for condition in &self.conditions {
             if !condition.holds(&context)? {
@@ -203,7 +209,9 @@ impl Compiled {
         }
         let mut own = std::collections::HashMap::new();
         for (name, expression) in &self.variables {
-            own.insert(Key::from(name.clone()), expression.run(&context)?);
+            let value = expression.run(&context)?;
+            bound.budget.charge(&value).map_err(|error| expression.fails(said(error)))?;
+            own.insert(Key::from(name.clone()), value);
             context.add_variable_from_value("variables", Value::Map(Map { map: Arc::new(own.clone()) }));
         }
         let mut drafts = Vec::new();

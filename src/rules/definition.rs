@@ -171,6 +171,13 @@ pub struct Cel {
 }
 
 impl Cel {
+    /// Whether an expression of the rule has this word in it.
+    pub(super) fn mentions(&self, word: &str) -> bool {
+        let named = self.match_conditions.iter().chain(&self.variables).map(|one| &one.expression);
+        let validations = self.validations.iter().flat_map(|one| [Some(&one.expression), one.message_expression.as_ref()]).flatten();
+        named.chain(validations).any(|expression| expression.contains(word))
+    }
+
     /// Whether the rule looks at a change at all.
     pub(super) fn looks_at(&self, change: &Change) -> bool {
         let covers = |list: &[String], word: &str| list.is_empty() || list.iter().any(|one| one == word);

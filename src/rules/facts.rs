@@ -6,6 +6,7 @@ mod failures;
 mod pod_security;
 mod protection;
 mod references;
+mod rollouts;
 mod scalers;
 mod sets;
 mod volumes;
@@ -21,8 +22,9 @@ pub(super) use data::{
 };
 pub(super) use failures::{id_of, render_failures};
 pub(super) use pod_security::{Level, violation};
-pub(super) use protection::{Misspelling, misspelled};
+pub(super) use protection::{Misspelling, is_only_on_template, misspelled};
 pub(super) use references::{References, pod_template, use_by};
+pub(super) use rollouts::{has_reloader, is_restarted};
 pub use scalers::workload_of;
 pub(super) use scalers::{Scaler, Scalers};
 pub(super) use sets::{deleted_by, deleted_by_set, set_key, set_origin};
@@ -122,6 +124,18 @@ impl<'a> View<'a> {
             path.rsplit_once('/').map(|(folder, _)| folder.to_owned())
         };
         self.top_of(one) == self.top_of(other) || (folder(one).is_some() && folder(one) == folder(other))
+    }
+
+    /// The Applications above an Application, the nearest first.
+    pub(super) fn parents<'i>(&'i self, id: &'i AppId) -> Vec<&'i AppId> {
+        let above = |id: &'i AppId| self.entry(id).and_then(Entry::parent);
+        let mut parents = Vec::new();
+        let mut next = above(id);
+        while let Some(parent) = next.filter(|parent| *parent != id && !parents.contains(parent) && parents.len() < MAX_PARENTS) {
+            parents.push(parent);
+            next = above(parent);
+        }
+        parents
     }
 
     /// The Application or ApplicationSet at the top of the chain that makes an Application; itself where none does.

@@ -67,7 +67,7 @@ pub fn judge(facts: &Facts<'_>, rules: &RuleSet) -> Result<Judged, RuleError> {
         }
     }
     if !cel.is_empty() {
-        judged.findings.extend(cel::on_large_stack(|| judge_expressions(facts, rules, &cel))??);
+        judged.findings.extend(cel::on_large_stack(|| judge_expressions(&view, rules, &cel))??);
     }
     #[cfg(test)]
     super::mutation::apply(&mut judged.findings, facts, rules, |id| !SPEAK_OF_WAIVERS.contains(&id));
@@ -144,8 +144,9 @@ fn reported(judged: &mut Judged, view: &View<'_>, rules: &RuleSet) {
     judged.findings = kept;
 }
 
-fn judge_expressions(facts: &Facts<'_>, rules: &RuleSet, cel: &[(&Rule, &Cel)]) -> Result<Vec<Finding>, RuleError> {
-    let shared = Shared::new(rules.env.clone(), facts);
+fn judge_expressions(view: &View<'_>, rules: &RuleSet, cel: &[(&Rule, &Cel)]) -> Result<Vec<Finding>, RuleError> {
+    let facts = &view.facts;
+    let shared = Shared::new(rules.env.clone(), view, cel.iter().map(|(_, expressions)| *expressions));
     let mut found: BTreeMap<usize, Findings<'_>> = BTreeMap::new();
     for plan in facts.plans {
         let mut variables = None;
@@ -154,23 +155,23 @@ fn judge_expressions(facts: &Facts<'_>, rules: &RuleSet, cel: &[(&Rule, &Cel)]) 
         for (position, (rule, _)) in for_applications.filter(|_| plan.change != AppChange::Removed) {
             let Some(compiled) = rule.compiled(&rules.env)? else { continue };
             let variables = variables.get_or_insert_with(|| Variables::new(&shared, plan));
-            let context = variables.context_of_application(facts.inventory.entries.get(&plan.application.id));
+            let bound = variables.of_application(facts.inventory.entries.get(&plan.application.id));
             let parameters = cel::from_json(&Value::Object(rules.policy.parameters(rule, plan).into_iter().collect()));
-            let drafts = compiled.judge_application(plan, &context, &parameters);
+            let drafts = compiled.judge_application(plan, &bound, &parameters);
             let drafts = drafts.map_err(|error| rule.wrong(Some(plan.application.id.to_string()), error))?;
             let findings = found.entry(position).or_insert_with(|| Findings::new(rule, &rules.policy));
             drafts.into_iter().for_each(|draft| findings.push(draft));
         }
         for change in &plan.changes {
-            let mut context = None;
+            let mut bound = None;
             for (position, (rule, _)) in cel.iter().enumerate().filter(|(_, (_, expressions))| expressions.looks_at(change)) {
                 let Some(compiled) = rule.compiled(&rules.env)? else { continue };
                 let variables = variables.get_or_insert_with(|| Variables::new(&shared, plan));
-                let context = context.get_or_insert_with(|| variables.context(change));
+                let bound = bound.get_or_insert_with(|| variables.of_change(change));
                 let parameters = parameters
                     .entry(position)
                     .or_insert_with(|| cel::from_json(&Value::Object(rules.policy.parameters(rule, plan).into_iter().collect())));
-                let drafts = compiled.judge(plan, change, context, parameters);
+                let drafts = compiled.judge(plan, change, bound, parameters);
                 let drafts = drafts.map_err(|error| rule.wrong(Some(format!("{} of {}", change.key, plan.application.id)), error))?;
                 let findings = found.entry(position).or_insert_with(|| Findings::new(rule, &rules.policy));
                 drafts.into_iter().for_each(|draft| findings.push(draft));

@@ -83,7 +83,38 @@ pub(in crate::rules) const FACTS: &[(&str, Kind, &str)] = &[
         Kind::List,
         "What is deleted along with it: maps with `kind`, `namespace`, `name`, `named`, `because` and `application`",
     ),
-    ("change.diff", Kind::List, "Fields that differ: maps with `path`, `live`, `target` and `owner`"),
+    (
+        "change.diff",
+        Kind::List,
+        "Fields that differ: maps with `path`, `live`, `target` and `owner`, the field manager that wrote the live value",
+    ),
+    (
+        "change.scalers",
+        Kind::List,
+        "HorizontalPodAutoscalers and ScaledObjects that scale it, rendered by any Application or live: maps with `kind`, `namespace`, `name`, `named`, `min`, `max` (`null` where it has none) and `inGit`",
+    ),
+    (
+        "change.consumers",
+        Kind::List,
+        "Workloads that read it after the sync: maps with `kind`, `namespace`, `name`, `named`, `application` (`''` where none tracks it), `way` (env, envFrom, subPath, volume or name), `key` (`''` where all are read), `optional`, and `restarted`: whether their pods start anew with this change, by another pod template (a checksum, a hashed name) or by a reloader",
+    ),
+    ("change.volume.name", Kind::Text, "The PersistentVolume behind a live claim; empty where there is none"),
+    ("change.volume.size", Kind::Text, "Its capacity, or what the claim asks for"),
+    ("change.volume.policy", Kind::Text, "Its reclaim policy; empty where the snapshot does not show it"),
+    (
+        "change.dependents",
+        Kind::List,
+        "What would be deleted along with the live object: what it owns, all of a namespace, the custom resources of a CustomResourceDefinition, volumes by their policy: maps like those of `change.cascade`",
+    ),
+    (
+        "change.protection.prune",
+        Kind::Text,
+        "The value of `Prune=` that counts, on the live object or else on its Application; empty where there is none",
+    ),
+    ("change.protection.delete", Kind::Text, "The value of `Delete=` that counts likewise"),
+    ("change.protection.pruneInGit", Kind::Text, "The value of `Prune=` on the object in Git, at head or else at base"),
+    ("change.protection.misspelled", Kind::List, "Texts in its sync options that look like a protection and are none"),
+    ("change.protection.misplaced", Kind::Bool, "Whether a protection stands on its pod template only, where it has no effect"),
     ("app.name", Kind::Text, "Name of the Application"),
     ("app.namespace", Kind::Text, "Its namespace"),
     ("app.project", Kind::Text, "Its project"),
@@ -101,6 +132,8 @@ pub(in crate::rules) const FACTS: &[(&str, Kind, &str)] = &[
     ("app.prune", Kind::Bool, "Whether the sync prunes"),
     ("app.selfHeal", Kind::Bool, "Whether drift is undone at once"),
     ("app.starts", Kind::Bool, "Whether a sync starts after the merge"),
+    ("app.parents", Kind::List, "The Applications above it, as `namespace/name`, the nearest first"),
+    ("app.set", Kind::Text, "The ApplicationSet that generates it, as `namespace/name`; empty where none does"),
     ("app.waiting", Kind::List, "Changes that the sync does not reach: maps with `action` and `named`"),
     ("argocd.version.major", Kind::Int, "Argo CD's major version"),
     ("argocd.version.minor", Kind::Int, "Its minor version"),
@@ -292,7 +325,7 @@ pub(in crate::rules) fn page() -> String {
         let _ = writeln!(text, "| `{call}` | {} | {about} |", kind.word());
     }
     text.push_str(
-        "\n## Limits\n\nAn expression has at most 2,000 bytes and 2,000 parts, and nests `all`, `exists`, `map` and `filter` at most three deep. \
+        "\n## Limits\n\nAn expression has at most 2,000 bytes and 2,000 parts, and nests `all`, `exists`, `map` and `filter` at most three deep. On one change a rule may take 5,000,000 steps (a value looked at or made in a loop, or 16 bytes of text) and make texts and lists of 500,000 parts. \
          Names, functions and types are checked when the rules are loaded; an expression that fails later, for example because a field is not there, ends the check with exit code 2 and names the rule, the object and the expression. `field(object, '/spec/x')` and `object.?spec.?x` yield `null` or nothing in place of an error.\n",
     );
     text

@@ -18,7 +18,7 @@ const MAX_LOOPS: usize = 3;
 
 /// Functions and operators of the CEL library that expressions may use, besides operators.
 const LIBRARY: &str = "size int uint double string bool type dyn has contains startsWith endsWith matches split join replace substring trim \
-    lowerAscii upperAscii charAt indexOf lastIndexOf format sort sortBy distinct flatten slice reverse lists.range \
+    lowerAscii upperAscii charAt indexOf lastIndexOf format sort sortBy distinct flatten slice reverse range \
     or orValue hasValue value optional.of optional.none optional.ofNonZeroValue min max quote strings.quote";
 
 /// The names that an expression may use besides the built-in ones.

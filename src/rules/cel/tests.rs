@@ -83,6 +83,40 @@ fn long_large_and_deeply_nested_expressions_are_refused() {
 }
 
 #[test]
+fn loops_variables_and_texts_that_grow_without_end_are_stopped() {
+    let said = |text: &str| run(&expression(text).unwrap()).unwrap_err().to_string();
+    let many = "lists.range(1000)";
+    let nested = format!("{many}.all(a, {many}.all(b, {many}.all(c, a + b + c >= 0)))");
+    assert!(said(&nested).contains("takes more than 5000000 steps"), "{}", said(&nested));
+    let tenfold = "'aaaaaaaaaa'";
+    let texts = format!("'a'{} == ''", format!(".replace('a', {tenfold})").repeat(9));
+    for text in ["size(lists.range(900000)) > 1", "size(lists.range(90000).distinct()) > 1", texts.as_str()] {
+        assert!(said(text).contains("more than"), "{text}: {}", said(text));
+    }
+    let doubled: String = (1..40).map(|at| format!(", {{name: v{at}, expression: variables.v{0} + variables.v{0}}}", at - 1)).collect();
+    let rules = load(&format!(
+        "  variables: [{{name: v0, expression: \"['a', 'b']\"}}{doubled}]\n  validations: [{{expression: size(variables.v39) > 1, message: m}}]"
+    ));
+    let error = run(&rules.unwrap()).unwrap_err().to_string();
+    assert!(error.contains("makes a text or list of more than 500000 parts"), "{error}");
+}
+
+#[test]
+fn counting_what_an_expression_costs_changes_nothing_of_what_it_says() {
+    for text in [
+        "lists.range(500).map(x, x + 1).filter(x, x % 2 == 0).size() == 250",
+        "['b', 'a', 'b'].distinct().sort().join('-') == 'a-b' && ['a'].join() == 'a'",
+        "'a-b-c'.replace('-', '+') == 'a+b+c' && 'a-b-c'.replace('-', '+', 1) == 'a+b-c' && 'aXb'.replace('', '.') == '.a.X.b.'",
+        "{'k': [1, 2].map(x, x * 2)}.k == [2, 4] && 'x%sy'.format(['z']) == 'xzy' && 'ab'.substring(1) == 'b'",
+        "object.metadata.exists(key, key == 'name') && has(object.spec.replicas) && object.?spec.?x.orValue('d') == 'd'",
+    ] {
+        assert!(run(&expression(text).unwrap()).unwrap().is_empty(), "{text}");
+    }
+    let error = run(&expression("[1].join('-') == ''").unwrap()).unwrap_err().to_string();
+    assert!(error.contains("joins something that is no text"), "{error}");
+}
+
+#[test]
 fn the_longest_chain_that_is_accepted_runs() {
     let chain = format!("{}1 > 0", "1+".repeat(900));
     assert!(run(&expression(&chain).unwrap()).unwrap().is_empty());

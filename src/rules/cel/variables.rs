@@ -6,14 +6,16 @@ use std::sync::Arc;
 use cel::{Context, Env, Value};
 use serde_json::{Value as Json, json};
 
+use super::around::Around;
+use super::budget::Budget;
 use super::functions;
 use super::value::from_json;
 use crate::argocd::{TrackingMethod, hook};
 use crate::inventory::Entry;
 use crate::manifest::ResourceKey;
 use crate::plan::{Action, Change, Reason, SyncPlan};
-use crate::rules::Facts;
-use crate::rules::facts::server_of;
+use crate::rules::definition::Cel;
+use crate::rules::facts::{View, server_of};
 use crate::snapshot::LiveState;
 
 /// What is the same for all changes of a run.
@@ -24,6 +26,14 @@ pub(in crate::rules) struct Shared<'a> {
     now: Value,
     /// Namespaces as Git has them.
     namespaces: BTreeMap<&'a str, &'a Json>,
+    around: Around<'a>,
+    budget: Budget,
+}
+
+/// The variables as expressions see them, and what a rule may spend on them.
+pub(in crate::rules) struct Bound<'c> {
+    pub(super) context: Context<'c, 'c>,
+    pub(super) budget: Budget,
 }
 
 /// What is the same for all changes of one Application.
@@ -34,17 +44,19 @@ pub(in crate::rules) struct Variables<'a> {
 }
 
 impl<'a> Shared<'a> {
-    /// For a run.
-    pub(in crate::rules) fn new(env: Arc<Env>, facts: &Facts<'a>) -> Self {
+    /// For a run of these rules.
+    pub(in crate::rules) fn new(env: Arc<Env>, view: &'a View<'a>, rules: impl Iterator<Item = &'a Cel>) -> Self {
+        let facts = &view.facts;
         let changes = facts.plans.iter().flat_map(|plan| &plan.changes).filter(|change| change.key.is("", "Namespace"));
         let namespaces = changes.filter_map(|change| Some((&*change.key.name, change.target_object()?))).collect();
-        Self { env, live: facts.live, argocd: from_json(&argocd_facts(facts.live)), now: from_json(&now_facts(facts.now)), namespaces }
+        let (argocd, now) = (from_json(&argocd_facts(facts.live)), from_json(&now_facts(facts.now)));
+        Self { env, live: facts.live, argocd, now, namespaces, around: Around::new(view, rules), budget: Budget::new() }
     }
 
     fn context<'c>(&self) -> Context<'c, 'c> {
         let mut context = Context::with_env(self.env.clone());
         // Fails only where a name is taken already, which the tests of the functions would show.
-        let _ = functions::add(&mut context);
+        let _ = functions::add(&mut context).and_then(|()| self.budget.add(&mut context));
         context.add_variable_from_value("argocd", self.argocd.clone());
         context.add_variable_from_value("now", self.now.clone());
         context
@@ -54,25 +66,33 @@ impl<'a> Shared<'a> {
 impl<'a> Variables<'a> {
     /// For an Application.
     pub(in crate::rules) fn new(shared: &'a Shared<'a>, plan: &'a SyncPlan) -> Self {
-        Self { shared, plan, app: from_json(&app_facts(plan)) }
+        let mut app = app_facts(plan);
+        if let Json::Object(members) = &mut app {
+            members.extend(shared.around.of_application(&plan.application.id));
+        }
+        Self { shared, plan, app: from_json(&app) }
     }
 
-    /// A context for one change.
-    pub(in crate::rules) fn context<'c>(&self, change: &Change) -> Context<'c, 'c> {
+    /// For one change.
+    pub(in crate::rules) fn of_change<'c>(&self, change: &Change) -> Bound<'c> {
         let mut context = self.shared.context();
         let base = change.base.as_ref().map(|base| &*base.object);
         self.objects(&mut context, [change.target_object(), change.live_object(), base, self.namespace_of(change)]);
-        context.add_variable_from_value("change", from_json(&change_facts(change)));
-        context
+        let mut facts = change_facts(change);
+        if let Json::Object(members) = &mut facts {
+            members.extend(self.shared.around.of_change(self.plan, change));
+        }
+        context.add_variable_from_value("change", from_json(&facts));
+        Bound { context, budget: self.shared.budget.clone() }
     }
 
-    /// A context for the Application as a whole.
-    pub(in crate::rules) fn context_of_application<'c>(&self, entry: Option<&Entry>) -> Context<'c, 'c> {
+    /// For the Application as a whole.
+    pub(in crate::rules) fn of_application<'c>(&self, entry: Option<&Entry>) -> Bound<'c> {
         let mut context = self.shared.context();
         let live = entry.and_then(|entry| entry.live.as_ref()).map(|(_, live)| live.object());
         let base = entry.and_then(|entry| entry.base.as_ref()).map(|base| &*base.manifest.object);
         self.objects(&mut context, [Some(&*self.plan.application.object), live, base, None]);
-        context
+        Bound { context, budget: self.shared.budget.clone() }
     }
 
     fn objects(&self, context: &mut Context<'_, '_>, objects: [Option<&Json>; 4]) {

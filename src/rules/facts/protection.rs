@@ -36,6 +36,13 @@ pub(in crate::rules) fn misspelled(object: &Value) -> Vec<Misspelling> {
     found
 }
 
+/// Whether a protection against pruning or deletion stands on the pod template, where it has no effect, and none on the object itself.
+pub(in crate::rules) fn is_only_on_template(object: &Value) -> bool {
+    let protects = |object: &Value| ["Prune", "Delete"].iter().any(|key| matches!(object_value(object, key), Some("false" | "confirm")));
+    let templates = ["/spec/template", "/spec/jobTemplate", "/spec/jobTemplate/spec/template"];
+    !protects(object) && templates.iter().filter_map(|pointer| object.pointer(pointer)).any(protects)
+}
+
 /// What a text means to a reader, if it is a protection.
 fn meaning(written: &str) -> Option<&'static str> {
     let letters: String = written.to_lowercase().chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '\'')).collect();

@@ -36,6 +36,17 @@ impl Way {
         }
     }
 
+    /// The word by which expressions know it.
+    pub(in crate::rules) fn word(self) -> &'static str {
+        match self {
+            Self::Env => "env",
+            Self::EnvFrom => "envFrom",
+            Self::SubPath => "subPath",
+            Self::Volume => "volume",
+            Self::Name => "name",
+        }
+    }
+
     /// Whether running pods keep the old content.
     pub(in crate::rules) fn is_fixed_at_start(self) -> bool {
         matches!(self, Self::Env | Self::EnvFrom | Self::SubPath)

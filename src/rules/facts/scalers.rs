@@ -97,8 +97,12 @@ impl<'a> Scalers<'a> {
 
     /// The autoscaler of an object, if there is one.
     pub(in crate::rules) fn of(&self, server: &str, key: &ResourceKey) -> Option<&Scaler<'a>> {
-        let found = self.by_target.get(key)?;
-        found.iter().find(|scaler| scaler.server == server)
+        self.all_of(server, key).next()
+    }
+
+    /// All autoscalers of an object.
+    pub(in crate::rules) fn all_of(&self, server: &str, key: &ResourceKey) -> impl Iterator<Item = &Scaler<'a>> {
+        self.by_target.get(key).into_iter().flatten().filter(move |scaler| scaler.server == server)
     }
 }
 

@@ -4,19 +4,26 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use super::super::around::Around;
 use super::super::functions;
 use super::super::variables::{app_facts, argocd_facts, change_facts, now_facts};
 use super::*;
 use crate::plan::{Action, Reason};
+use crate::rules::facts::View;
 use crate::rules::fixture::*;
 
 /// Paths and types of everything that expressions are given.
 fn given() -> BTreeMap<String, Kind> {
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop"}});
     let plan = plan("a", vec![changed(map.clone(), map.clone(), map, Action::Update, Reason::Differs { fields: 1 })]);
+    let run = Run { plans: vec![plan], ..Run::default() };
+    let (view, plan) = (View::new(run.facts()), &run.plans[0]);
+    let around = Around::for_all_members(&view);
     let mut found = BTreeMap::new();
     flatten("change", &change_facts(&plan.changes[0]), &mut found);
-    flatten("app", &app_facts(&plan), &mut found);
+    flatten("change", &Value::Object(around.of_change(plan, &plan.changes[0])), &mut found);
+    flatten("app", &app_facts(plan), &mut found);
+    flatten("app", &Value::Object(around.of_application(&plan.application.id)), &mut found);
     flatten("argocd", &argocd_facts(&snapshot(&[])), &mut found);
     flatten("now", &now_facts(0), &mut found);
     found
