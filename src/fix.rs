@@ -95,14 +95,15 @@ impl Edited {
             return Err(mismatch);
         }
         let pointer = Pointer::parse(&format!("{}{}", step.origin.within, step.pointer)).map_err(|_| "the place is not known")?;
+        let operation = step.operation.within(&step.origin.within);
         let document = self.document(step.origin.document.clone());
         let limits = Limits::default();
         let old = read_stream(&self.text, &limits);
         let position = old.documents.iter().position(|one| one.range.start < document.end && document.start < one.range.end);
         let position = position.filter(|_| old.error.is_none()).ok_or("the file cannot be read")?;
         let whole = old.documents.get(position).map(|document| &document.value).ok_or("the file cannot be read")?;
-        let Some(expected) = value::after(whole, &pointer, &step.operation, &self.text, &document)? else { return Ok(()) };
-        let edit = text::edit(&self.text, &document, &pointer, &step.operation, whole)?;
+        let Some(expected) = value::after(whole, &pointer, &operation, &self.text, &document)? else { return Ok(()) };
+        let edit = text::edit(&self.text, &document, &pointer, &operation, whole)?;
         let replacement = text::with_line_ends_of(&self.text, edit.range.start, edit.replacement);
         let mut text = self.text.clone();
         text.replace_range(edit.range.clone(), &replacement);

@@ -11,6 +11,8 @@ pub struct UnknownField {
     pub pointer: String,
     /// Where a field of this name belongs, as a dotted path.
     pub belongs: Option<String>,
+    /// Whether it belongs nowhere else.
+    pub is_only_place: bool,
 }
 
 /// What may stand at a place.
@@ -274,7 +276,12 @@ fn walk(value: &Value, shape: &Shape, at: &mut String, root: &Shape, found: &mut
                 match known.iter().find(|(field, _)| field == name) {
                     Some((_, shape)) => walk(value, shape, at, root, found),
                     None if open || value.is_null() => {}
-                    None => found.push(UnknownField { pointer: at.clone(), belongs: place_of(name, root, "spec", 6) }),
+                    None => {
+                        let places = places_of(name, root, "spec", 6);
+                        let is_only_place = places.len() == 1;
+                        let belongs = places.into_iter().min_by_key(|path| path.matches('.').count());
+                        found.push(UnknownField { pointer: at.clone(), belongs, is_only_place });
+                    }
                 }
                 at.truncate(above);
             }
@@ -283,17 +290,15 @@ fn walk(value: &Value, shape: &Shape, at: &mut String, root: &Shape, found: &mut
     }
 }
 
-/// The place nearest to the root where a field of this name belongs.
-fn place_of(name: &str, shape: &Shape, at: &str, depth: usize) -> Option<String> {
-    let Fields(known) = shape else { return None };
+/// The places where a field of this name belongs.
+fn places_of(name: &str, shape: &Shape, at: &str, depth: usize) -> Vec<String> {
+    let Fields(known) = shape else { return Vec::new() };
     if depth == 0 {
-        return None;
+        return Vec::new();
     }
-    if known.iter().any(|(field, _)| *field == name) {
-        return Some(format!("{at}.{name}"));
-    }
-    let inner = known.iter().filter_map(|(field, shape)| place_of(name, shape, &format!("{at}.{field}"), depth - 1));
-    inner.min_by_key(|path| path.matches('.').count())
+    let here = known.iter().any(|(field, _)| *field == name).then(|| format!("{at}.{name}"));
+    let inner = known.iter().flat_map(|(field, shape)| places_of(name, shape, &format!("{at}.{field}"), depth - 1));
+    here.into_iter().chain(inner).collect()
 }
 
 #[cfg(test)]

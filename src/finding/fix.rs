@@ -61,10 +61,22 @@ pub enum Operation {
     Set(String),
     /// It is taken out; a map that it leaves empty goes with it.
     Remove,
+    /// It is taken to this JSON pointer of the same object, with its comments; nothing may be there yet.
+    Move(String),
     /// This is put into the list that it is, unless it is in it.
     Add(Value),
     /// What stands there becomes a text.
     Quote,
+}
+
+impl Operation {
+    /// The same, with pointers from the document instead of from an object in it.
+    pub fn within(&self, object: &str) -> Self {
+        match self {
+            Self::Move(to) => Self::Move(format!("{object}{to}")),
+            other => other.clone(),
+        }
+    }
 }
 
 impl Step {

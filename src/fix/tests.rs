@@ -232,3 +232,39 @@ fn lines_that_are_put_in_end_as_the_lines_of_the_file_do() {
     let last = "kind: A\r\nmetadata:\r\n  name: x";
     assert!(edited(last, OPTIONS, set("Prune=false")).unwrap().ends_with("Prune=false\r\n  name: x"));
 }
+
+#[test]
+fn a_field_is_taken_to_another_place_with_its_comments() {
+    let moved = |text: &str, from: &str, to: &str| edited(text, from, Operation::Move(to.to_owned()));
+    let text = "kind: A\nspec:\n  template:\n    spec:\n      x: 1\n      # keep them\n      keep: true # always\n  policy:\n    y: 2\n";
+    assert_eq!(
+        moved(text, "/spec/template/spec/keep", "/spec/policy/keep").unwrap(),
+        "kind: A\nspec:\n  template:\n    spec:\n      x: 1\n  policy:\n    # keep them\n    keep: true # always\n    y: 2\n"
+    );
+    // Upwards, with what leads to it; a map that is left empty goes.
+    let text = "kind: A\nmetadata:\n  name: x\nspec:\n  template:\n    metadata:\n      annotations:\n        a: b # why\n    spec: {}\n";
+    assert_eq!(
+        moved(text, "/spec/template/metadata/annotations/a", "/metadata/annotations/a").unwrap(),
+        "kind: A\nmetadata:\n  annotations:\n    a: b # why\n  name: x\nspec:\n  template:\n    spec: {}\n"
+    );
+    // Several lines keep their shape.
+    let text = "kind: A\nspec:\n  wrong:\n    # on\n    list:\n    - a: 1\n      b: |\n        two\n\n        lines\n    z: 1\n  right:\n    deep:\n      y: 2\n";
+    assert_eq!(
+        moved(text, "/spec/wrong/list", "/spec/right/deep/list").unwrap(),
+        "kind: A\nspec:\n  wrong:\n    z: 1\n  right:\n    deep:\n      # on\n      list:\n      - a: 1\n        b: |\n          two\n\n          lines\n      y: 2\n"
+    );
+    let windows = "kind: A\r\nspec:\r\n  keep: true # k\r\n  policy:\r\n    y: 2\r\n";
+    assert_eq!(
+        moved(windows, "/spec/keep", "/spec/policy/keep").unwrap(),
+        "kind: A\r\nspec:\r\n  policy:\r\n    keep: true # k\r\n    y: 2\r\n"
+    );
+    for (text, from, to) in [
+        ("kind: A\nspec: {keep: true, policy: {y: 1}}\n", "/spec/keep", "/spec/policy/keep"),
+        ("kind: A\nspec:\n  keep: true\n  policy: {y: 1}\n", "/spec/keep", "/spec/policy/keep"),
+        ("kind: A\nspec:\n  keep: true\n  policy:\n    keep: false\n", "/spec/keep", "/spec/policy/keep"),
+        ("kind: A\nspec:\n  keep: true\n  policy: x\n", "/spec/keep", "/spec/policy/keep"),
+        ("kind: A\nspec:\n  keep:\n    a: 1\n", "/spec/keep", "/spec/keep/keep"),
+    ] {
+        assert!(moved(text, from, to).is_err(), "{text}");
+    }
+}

@@ -34,7 +34,7 @@ pub(super) fn edit(
                 let end = found.value.start + old.trim_end().len();
                 Ok(Edit { range: found.value.start..end, replacement: scalar(wanted, place.is_flow(found.value.start)) })
             }
-            _ => place.insert(pointer, &Value::String(wanted.clone())),
+            _ => place.insert(pointer, &Leaf::Value(&Value::String(wanted.clone()))),
         },
         Operation::Quote => {
             let raw = written(text, document, pointer)?;
@@ -45,13 +45,25 @@ pub(super) fn edit(
             let (pointer, _) = topmost(whole, pointer)?;
             place.remove(&pointer)
         }
+        Operation::Move(to) => place.take(pointer, &Pointer::parse(to).map_err(|_| "the place is not known")?),
         Operation::Add(item) => match place.find(pointer) {
             Some(found) if !found.value.is_empty() && !matches!(text.get(found.value.clone()), Some("null" | "~")) => {
                 place.add(&found, item)
             }
-            _ => place.insert(pointer, &Value::Array(vec![item.clone()])),
+            _ => place.insert(pointer, &Leaf::Value(&Value::Array(vec![item.clone()]))),
         },
     }
+}
+
+/// What is put in at the end of the fields that lead to it.
+enum Leaf<'v> {
+    Value(&'v Value),
+    /// Lines as they stood elsewhere: those above it, what follows the key with its colon, and the column in which the key stood.
+    Lines {
+        above: Vec<String>,
+        behind: String,
+        column: usize,
+    },
 }
 
 /// A replacement whose lines end as those around its place do.
@@ -94,7 +106,7 @@ impl Place<'_> {
     }
 
     /// Puts a field in, with the maps that lead to it, at the beginning of the nearest map that is there.
-    fn insert(&self, pointer: &Pointer, value: &Value) -> Result<Edit, &'static str> {
+    fn insert(&self, pointer: &Pointer, leaf: &Leaf<'_>) -> Result<Edit, &'static str> {
         let tokens = pointer.tokens();
         let mut ancestor = pointer.parent().ok_or("the place is not known")?;
         let found = loop {
@@ -107,6 +119,7 @@ impl Place<'_> {
         let old = self.at(found.value.clone());
         if old.starts_with('{') {
             let is_empty = old.trim_start_matches('{').trim_start().starts_with('}');
+            let Leaf::Value(value) = leaf else { return Err("it would go into a map in braces") };
             let entry = flow_entry(missing, value);
             let at = found.value.start + 1;
             return Ok(Edit { range: at..at, replacement: if is_empty { entry } else { format!("{entry}, ") } });
@@ -114,7 +127,7 @@ impl Place<'_> {
         if old.is_empty() || matches!(old, "null" | "~") {
             let key = found.key.as_ref().ok_or("the document is empty")?;
             let indent = self.column(key.start) + 2;
-            let block = block_entry(missing, value, indent);
+            let block = block_entry(missing, leaf, indent);
             // Where nothing is written, the reader may put the value at the next field.
             let colon =
                 self.text.get(key.end..).and_then(|rest| rest.find(':')).map(|at| key.end + at + 1).ok_or("the place is not known")?;
@@ -127,7 +140,7 @@ impl Place<'_> {
             return Err("a value stands in the way");
         }
         let indent = self.column(found.value.start);
-        let block = block_entry(missing, value, indent);
+        let block = block_entry(missing, leaf, indent);
         Ok(Edit { range: found.value.start..found.value.start, replacement: format!("{block}{}", " ".repeat(indent)) })
     }
 
@@ -145,6 +158,39 @@ impl Place<'_> {
         }
         let column = self.column(start);
         Ok(Edit { range: start..start, replacement: format!("- {}\n{}", block_item(item, column), " ".repeat(column)) })
+    }
+
+    /// Takes a field to another place, as it is written, with the comments on its lines and right above it.
+    fn take(&self, pointer: &Pointer, to: &Pointer) -> Result<Edit, &'static str> {
+        let (topmost, is_itself) = topmost(self.whole, pointer)?;
+        let found = self.find(pointer).and_then(|found| found.key).ok_or("the field is not written where it is read")?;
+        if self.is_flow(found.start) {
+            return Err("it stands in a map in braces");
+        }
+        let own = self.remove(pointer)?.range;
+        let mut removed = self.remove(&topmost)?.range;
+        let column = self.column(found.start);
+        let mut above = Vec::new();
+        while is_itself {
+            let start = self.at(0..removed.start).trim_end_matches(['\r', '\n']).rfind('\n').map_or(0, |newline| newline + 1);
+            let line = self.at(start..removed.start).trim_end();
+            let is_comment = line.trim_start().starts_with('#') && line.len() - line.trim_start().len() == column;
+            if !is_comment || start <= self.document.start {
+                break;
+            }
+            above.insert(0, line.trim_start().to_owned());
+            removed.start = start;
+        }
+        let behind = self.at(found.end..own.end).replace("\r\n", "\n");
+        let behind = behind.strip_prefix('"').or_else(|| behind.strip_prefix('\'')).unwrap_or(&behind).to_owned();
+        let inserted = self.insert(to, &Leaf::Lines { above, behind, column })?;
+        if inserted.range.start < removed.end && removed.start < inserted.range.end.max(inserted.range.start + 1) {
+            return Err("it would go into itself");
+        }
+        let removed = Edit { range: removed, replacement: String::new() };
+        let (first, second) = if removed.range.start < inserted.range.start { (removed, inserted) } else { (inserted, removed) };
+        let between = self.at(first.range.end..second.range.start).replace("\r\n", "\n");
+        Ok(Edit { range: first.range.start..second.range.end, replacement: first.replacement + &between + &second.replacement })
     }
 
     /// Takes a field out: its lines, or its part of a line in braces.
@@ -180,27 +226,52 @@ impl Place<'_> {
 }
 
 /// Fields one inside of the other, as lines from this indentation on; the first one has its place already.
-fn block_entry(tokens: &[String], value: &Value, indent: usize) -> String {
+fn block_entry(tokens: &[String], leaf: &Leaf<'_>, indent: usize) -> String {
     let mut text = String::new();
+    let last = tokens.len().saturating_sub(1);
     for (depth, token) in tokens.iter().enumerate() {
-        if depth > 0 {
-            text.push_str(&" ".repeat(indent + 2 * depth));
-        }
-        text.push_str(&scalar(token, false));
-        text.push(':');
-        text.push(if depth + 1 < tokens.len() || value.is_array() { '\n' } else { ' ' });
-    }
-    match value {
-        Value::Array(items) => {
-            let column = indent + 2 * tokens.len();
-            for item in items {
-                text.push_str(&format!("{}- {}\n", " ".repeat(column), block_item(item, column)));
+        let column = indent + 2 * depth;
+        if let (Leaf::Lines { above, .. }, true) = (leaf, depth == last) {
+            for (position, line) in above.iter().enumerate() {
+                let lead = if depth + position > 0 { " ".repeat(column) } else { String::new() };
+                text.push_str(&format!("{lead}{line}\n"));
             }
         }
-        Value::String(value) => text.push_str(&(scalar(value, false) + "\n")),
-        other => text.push_str(&format!("{other}\n")),
+        if !text.is_empty() {
+            text.push_str(&" ".repeat(column));
+        }
+        text.push_str(&scalar(token, false));
+        match leaf {
+            _ if depth < last => text.push_str(":\n"),
+            Leaf::Value(value) => text.push_str(&value_lines(value, column + 2)),
+            Leaf::Lines { behind, column: before, .. } => text.push_str(&shifted(behind, *before, column)),
+        }
     }
     text
+}
+
+/// What stands behind a key, with its colon; lists begin in this column of the next line.
+fn value_lines(value: &Value, column: usize) -> String {
+    match value {
+        Value::Array(items) => {
+            let items = items.iter().map(|item| format!("{}- {}\n", " ".repeat(column), block_item(item, column)));
+            format!(":\n{}", items.collect::<String>())
+        }
+        Value::String(value) => format!(": {}\n", scalar(value, false)),
+        other => format!(": {other}\n"),
+    }
+}
+
+/// Lines that stood below a key in one column, for a key in another one; the first line follows the key.
+fn shifted(lines: &str, before: usize, after: usize) -> String {
+    let shift = |line: &str| {
+        let depth = line.len() - line.trim_start_matches(' ').len();
+        format!("{}{}", " ".repeat((depth + after).saturating_sub(before)), line.trim_start_matches(' '))
+    };
+    let mut all = lines.lines();
+    let first = all.next().unwrap_or_default().to_owned();
+    let rest = all.map(|line| if line.trim().is_empty() { String::new() } else { shift(line) });
+    std::iter::once(first).chain(rest).map(|line| line + "\n").collect()
 }
 
 /// An item of a list whose dashes stand in this column.

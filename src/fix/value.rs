@@ -20,12 +20,15 @@ pub(super) fn after(
     match operation {
         Operation::Set(wanted) => set(&mut value, pointer.tokens(), Value::String(wanted.clone()))?,
         Operation::Quote => set(&mut value, pointer.tokens(), Value::String(written(text, document, pointer)?))?,
-        Operation::Remove => {
-            let (pointer, _) = topmost(whole, pointer)?;
-            let parent = pointer.parent().ok_or("the document as a whole cannot be taken out")?;
-            let last = pointer.tokens().last().ok_or("the document as a whole cannot be taken out")?;
-            let parent = value.pointer_mut(&parent.to_string()).and_then(Value::as_object_mut).ok_or("it is no field of a map")?;
-            parent.remove(last);
+        Operation::Remove => remove(&mut value, whole, pointer)?,
+        Operation::Move(to) => {
+            let to = Pointer::parse(to).map_err(|_| "the place is not known")?;
+            let moved = pointer.get(whole).cloned().ok_or("the field is not there")?;
+            if to.get(whole).is_some_and(|there| !there.is_null()) {
+                return Err("something stands at the place where it belongs");
+            }
+            remove(&mut value, whole, pointer)?;
+            set(&mut value, to.tokens(), moved)?;
         }
         Operation::Add(item) => {
             let mut list = match pointer.get(whole) {
@@ -41,6 +44,15 @@ pub(super) fn after(
         }
     }
     Ok((value != *whole).then_some(value))
+}
+
+fn remove(value: &mut Value, whole: &Value, pointer: &Pointer) -> Result<(), &'static str> {
+    let (pointer, _) = topmost(whole, pointer)?;
+    let parent = pointer.parent().ok_or("the document as a whole cannot be taken out")?;
+    let last = pointer.tokens().last().ok_or("the document as a whole cannot be taken out")?;
+    let parent = value.pointer_mut(&parent.to_string()).and_then(Value::as_object_mut).ok_or("it is no field of a map")?;
+    parent.remove(last);
+    Ok(())
 }
 
 /// The field that goes when this one does: a map that would be left empty goes as well. With whether it is the field itself.

@@ -9,6 +9,7 @@ use super::facts::{View, misspelled};
 use super::field_owned_by_other;
 use crate::argocd::AppId;
 use crate::argocd::names::{RESOURCES_FINALIZER, SYNC_OPTIONS};
+use crate::argocd::schema::unknown_fields;
 use crate::finding::{Finding, Fix, Judged, Operation, Step};
 use crate::manifest::{Manifest, Side, annotation};
 use crate::plan::{Change, SyncPlan};
@@ -41,6 +42,9 @@ fn steps(finding: &Finding, view: &View<'_>) -> Option<Vec<Step>> {
         let definition = view.entry(&AppId::new(namespace, name))?.head.as_ref()?;
         return Some(vec![step(&definition.manifest, "/metadata/finalizers", Operation::Add(json!(RESOURCES_FINALIZER)))]);
     }
+    if &*finding.rule == "unknown-field" {
+        return moved_to_its_place(finding, view);
+    }
     let (plan, change) = subject(finding, view)?;
     match &*finding.rule {
         "pvc-unprotected" => {
@@ -56,11 +60,14 @@ fn steps(finding: &Finding, view: &View<'_>) -> Option<Vec<Step>> {
             let target = change.target.as_ref()?;
             let place = finding.places.iter().find(|place| place.origin.side == Side::Head && place.pointer.ends_with(OPTIONS))?;
             let value = target.object.pointer(&place.pointer)?.as_str()?;
-            let value = match annotation(&target.object, SYNC_OPTIONS) {
-                Some(own) if !own.trim().is_empty() => format!("{own},{value}"),
-                _ => value.to_owned(),
-            };
-            Some(vec![step(target, &place.pointer, Operation::Remove), step(target, OPTIONS, Operation::Set(value))])
+            match annotation(&target.object, SYNC_OPTIONS) {
+                Some(own) if !own.trim().is_empty() => {
+                    let both = Operation::Set(format!("{own},{value}"));
+                    Some(vec![step(target, &place.pointer, Operation::Remove), step(target, OPTIONS, both)])
+                }
+                Some(_) => None,
+                None => Some(vec![step(target, &place.pointer, Operation::Move(OPTIONS.to_owned()))]),
+            }
         }
         "replicas-owned-by-autoscaler" => {
             let target = change.target.as_ref()?;
@@ -79,6 +86,25 @@ fn steps(finding: &Finding, view: &View<'_>) -> Option<Vec<Step>> {
         }
         _ => None,
     }
+}
+
+/// A field that does not exist where it stands is taken to the one place where it does, if the map that it belongs into is there.
+fn moved_to_its_place(finding: &Finding, view: &View<'_>) -> Option<Vec<Step>> {
+    let key = finding.resource.as_ref()?;
+    let id = AppId::new(&key.namespace, &key.name);
+    let manifest = match &*key.kind {
+        "Application" => view.entry(&id).and_then(|entry| entry.head.as_ref()).map(|head| &*head.manifest),
+        "ApplicationSet" => view.facts.inventory.sets.get(&id).and_then(|set| set.head.as_ref()?.manifest.as_deref()),
+        _ => view.changes_of(key).iter().find_map(|(_, change)| change.target.as_deref()),
+    }?;
+    let pointer = &finding.places.iter().find(|place| place.origin == manifest.origin)?.pointer;
+    let field = unknown_fields(&manifest.object).into_iter().find(|field| **pointer == *field.pointer && field.is_only_place)?;
+    let to = format!("/{}", field.belongs?.replace('.', "/"));
+    let (parent, _) = to.rsplit_once('/')?;
+    // A `syncPolicy` that is not there says the same as an empty one; `automated`, `helm` and the like say something by being there.
+    let is_ready = manifest.object.pointer(parent).map_or(parent == "/spec/syncPolicy", Value::is_object);
+    is_ready.then_some(())?;
+    Some(vec![step(manifest, pointer, Operation::Move(to))])
 }
 
 fn step(manifest: &Manifest, pointer: &str, operation: Operation) -> Step {
@@ -216,8 +242,33 @@ mod tests {
     }
 
     #[test]
+    fn a_field_is_moved_where_only_one_place_has_it_and_the_place_is_there() {
+        let moved = |edit: &dyn Fn(&mut Value)| {
+            let mut wrong = application_object("shop");
+            edit(&mut wrong);
+            let inventory = inventory([(None, Some(wrong), None, Some("root"))]);
+            let found = Run { inventory, ..Run::default() }.judge(&["unknown-field"]).remove(0);
+            found.fix.map(|fix| (fix.steps[0].pointer.clone(), fix.steps[0].operation.clone()))
+        };
+        let to = |from: &str, to: &str| Some((from.to_owned(), Operation::Move(to.to_owned())));
+        let prune = |object: &mut Value| object["spec"]["syncPolicy"]["prune"] = json!(true);
+        assert_eq!(moved(&prune), to("/spec/syncPolicy/prune", "/spec/syncPolicy/automated/prune"));
+        let unsynced = |object: &mut Value| {
+            object["spec"]["syncPolicy"] = json!({"prune": true});
+        };
+        assert_eq!(moved(&unsynced), None, "that would switch automated syncs on");
+        let options = |object: &mut Value| {
+            object["spec"]["syncOptions"] = json!(["CreateNamespace=true"]);
+            object["spec"].as_object_mut().unwrap().remove("syncPolicy");
+        };
+        assert_eq!(moved(&options), to("/spec/syncOptions", "/spec/syncPolicy/syncOptions"));
+        let name = |object: &mut Value| object["spec"]["name"] = json!("eu");
+        assert_eq!(moved(&name), None, "several fields are called so");
+    }
+
+    #[test]
     fn the_definitions_say_which_rules_have_edits() {
-        const EDITED: [&str; 8] = [
+        const EDITED: [&str; 9] = [
             "field-owned-by-other",
             "finalizer-missing",
             "ignored-field-reset-on-sync",
@@ -226,6 +277,7 @@ mod tests {
             "protection-misspelled",
             "pvc-unprotected",
             "replicas-owned-by-autoscaler",
+            "unknown-field",
         ];
         let rules = RuleSet::builtin().unwrap();
         let fixable: Vec<&str> =
