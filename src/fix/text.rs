@@ -170,17 +170,8 @@ impl Place<'_> {
         let own = self.remove(pointer)?.range;
         let mut removed = self.remove(&topmost)?.range;
         let column = self.column(found.start);
-        let mut above = Vec::new();
-        while is_itself {
-            let start = self.at(0..removed.start).trim_end_matches(['\r', '\n']).rfind('\n').map_or(0, |newline| newline + 1);
-            let line = self.at(start..removed.start).trim_end();
-            let is_comment = line.trim_start().starts_with('#') && line.len() - line.trim_start().len() == column;
-            if !is_comment || start <= self.document.start {
-                break;
-            }
-            above.insert(0, line.trim_start().to_owned());
-            removed.start = start;
-        }
+        // Where a map goes along, what stands above it speaks of more than the field.
+        let above = if is_itself { self.comments_above(&mut removed.start, column) } else { Vec::new() };
         let behind = self.at(found.end..own.end).replace("\r\n", "\n");
         let behind = behind.strip_prefix('"').or_else(|| behind.strip_prefix('\'')).unwrap_or(&behind).to_owned();
         let inserted = self.insert(to, &Leaf::Lines { above, behind, column })?;
@@ -191,6 +182,21 @@ impl Place<'_> {
         let (first, second) = if removed.range.start < inserted.range.start { (removed, inserted) } else { (inserted, removed) };
         let between = self.at(first.range.end..second.range.start).replace("\r\n", "\n");
         Ok(Edit { range: first.range.start..second.range.end, replacement: first.replacement + &between + &second.replacement })
+    }
+
+    /// The comments right above a line that begin in its column; the place is moved to the first of them.
+    fn comments_above(&self, start: &mut usize, column: usize) -> Vec<String> {
+        let mut above = Vec::new();
+        while *start > self.document.start {
+            let line = self.at(0..*start - 1).rfind('\n').map_or(0, |newline| newline + 1);
+            let text = self.at(line..*start).trim_end();
+            if line < self.document.start || !text.trim_start().starts_with('#') || text.len() - text.trim_start().len() != column {
+                break;
+            }
+            above.insert(0, text.trim_start().to_owned());
+            *start = line;
+        }
+        above
     }
 
     /// Takes a field out: its lines, or its part of a line in braces.
