@@ -13,6 +13,7 @@ pub mod dependents;
 pub mod diff;
 pub mod effective;
 pub mod failure;
+pub mod operation;
 pub mod pairing;
 pub mod permission;
 pub mod reason;
@@ -28,7 +29,8 @@ pub mod watch;
 pub mod world;
 
 pub use change::{
-    Action, AppChange, Basis, Change, Condition, FieldChange, ONCE_APPLIED, PROJECT_MISSING, Phase, SyncDecision, SyncMode, SyncPlan,
+    Action, AppChange, Basis, Change, Condition, FieldChange, ONCE_APPLIED, PROJECT_MISSING, Phase, SYNC_NEEDS_APPROVAL, SYNC_RUNNING,
+    SyncDecision, SyncMode, SyncPlan,
 };
 pub use dependents::{Dependent, Tie};
 pub use reason::Reason;

@@ -14,8 +14,7 @@ const LAST: u32 = 82;
 const LAST_OF_RENDERING: u32 = 68;
 
 /// Scenarios without a case, with the reason.
-const OPEN: [(u32, &str); 10] = [
-    (53, "which options a person gives on a command line is no input of a plan"),
+const OPEN: [(u32, &str); 9] = [
     (64, "the deletion of an Application"),
     (65, "the deletion of an Application"),
     (66, "the deletion of an Application"),

@@ -3,31 +3,30 @@
 //! Takes the Application as it will be, what Git renders for it, and the shared [`World`]; hands on its [`SyncPlan`].
 
 mod aftermath;
+mod comparison;
 mod namespace;
 mod refusal;
 mod row;
 mod rows;
+mod running;
 mod window;
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::comparison::Compared;
 use self::refusal::{COMPARISON_ERROR, SYNC_REFUSED};
 use self::row::Row;
 use super::attempt::{self, Revision};
-use super::change::{
-    Action, AppChange, Basis, Change, Condition, NOT_JUDGED, PROJECT_MISSING, Phase, SERVER_SIDE_DIFF, SyncDecision, SyncMode, SyncPlan,
-};
+use super::change::{Action, AppChange, Basis, Change, Condition, PROJECT_MISSING, Phase, SyncDecision, SyncMode, SyncPlan};
 use super::decision::{self, Decision, Standing, Status};
-use super::diff::{self, IgnoreRules, Method, ObjectDiff};
+use super::diff::IgnoreRules;
 use super::failure::{Apply, ApplyStrategy};
-use super::pairing::{self, Pair};
+use super::pairing::Pair;
 use super::permission;
 use super::reason::Reason;
-use super::redaction;
 use super::removal::{self, Operation};
 use super::targets::{self, Frame, Placement, Targets};
 use super::tasks::{self, Course, Effect, End, Step, Task};
@@ -39,7 +38,6 @@ use crate::argocd::names::SKIP_RECONCILE;
 use crate::argocd::options;
 use crate::argocd::{Application, Settings, Source};
 use crate::manifest::{Manifest, Origin, ResourceKey, key::version_of};
-use crate::snapshot::LiveObject;
 
 /// What is known about one Application.
 pub struct Input<'a> {
@@ -211,15 +209,6 @@ struct Planner<'a> {
 /// A hook with the phases in which it runs; none for an unknown type.
 type Hook = (Arc<Manifest>, Vec<Phase>);
 
-/// A pair with what the comparison says about it.
-struct Compared {
-    pair: Pair,
-    diff: Option<ObjectDiff>,
-    standing: Standing,
-    /// Why Argo CD cannot compare it.
-    problem: Option<String>,
-}
-
 /// The targets of an Application by what becomes of them.
 struct Split {
     /// Hooks with their phases (none for an unknown type).
@@ -290,7 +279,9 @@ impl Planner<'_> {
                 sync = SyncDecision { mode: SyncMode::Refused, starts: false, reason, ..sync };
             }
         }
-        sync = self.after_windows(sync);
+        let (waiting, remark) = self.after_running(sync, status.is_out_of_sync());
+        conditions.extend(remark);
+        sync = self.after_windows(waiting);
         // A person syncs an Application that shows a difference.
         let writes = sync.starts || (sync.mode == SyncMode::Manual && status.is_out_of_sync());
         let changes = match sync.mode {
@@ -335,60 +326,6 @@ impl Planner<'_> {
         split
     }
 
-    /// The pairs of targets and live objects, each with what the comparison says.
-    fn compared(&self, split: &Split, instance: &str, rules: &IgnoreRules) -> Vec<Compared> {
-        let permitted = |object: &LiveObject| permission::live_object(&self.input.application, self.world, &self.server, object);
-        let frame = pairing::Frame { live: self.world.live, server: &self.server, instance, permitted: &permitted };
-        let hooks: Vec<&ResourceKey> = split.hooks.iter().map(|(hook, _)| hook).chain(&split.on_deletion).map(|hook| &hook.key).collect();
-        let mut pairs = pairing::pair(&split.plain, &hooks, &frame);
-        self.keep_managed_namespace(&mut pairs);
-        pairs.into_iter().map(|pair| self.compare(pair, rules)).collect()
-    }
-
-    fn compare(&self, pair: Pair, rules: &IgnoreRules) -> Compared {
-        let (mut diff, mut problem) = (None, None);
-        if let (Some(target), Some(live)) = (&pair.target, &pair.live) {
-            let known = self.known(target, live);
-            diff = Some(diff::diff(&target.object, &known, &self.world.diff_context(rules, self.method(&target.object))));
-            problem = self.incomparable(&pair, diff.as_ref(), &known);
-        }
-        Compared { standing: self.standing(&pair, diff.as_ref()), diff, problem, pair }
-    }
-
-    /// What presync does not compare exactly as Argo CD does.
-    fn approximations(&self, compared: &[Compared], rules: &IgnoreRules) -> Vec<Condition> {
-        let pairs = || compared.iter().filter(|compared| compared.diff.is_some());
-        let mut found = Vec::new();
-        if self.world.compares_server_side(&self.input.application) && pairs().next().is_some() {
-            let message = "Argo CD compares by a dry run of server-side apply; presync works it out from managedFields and the types, without \
-                           admission webhooks, defaults of custom resources and the server's whole validation";
-            found.push(Condition { kind: SERVER_SIDE_DIFF, message: message.to_owned(), key: None, origin: self.input.origin.clone() });
-        }
-        found.extend(pairs().filter_map(|Compared { pair, .. }| {
-            let target = pair.target.as_ref()?;
-            let message = rules.not_run(&target.object)?.to_string();
-            Some(Condition { kind: NOT_JUDGED, message, key: Some(pair.key.clone()), origin: Some(target.origin.clone()) })
-        }));
-        found
-    }
-
-    /// Source: Argo CD `controller/state.go:CompareAppState` and `gitops-engine/pkg/diff/diff.go:Diff`: an object that turns server-side apply
-    /// off is applied client-side, but compared as its Application says.
-    fn method(&self, target: &Value) -> Method {
-        if self.world.compares_server_side(&self.input.application) {
-            Method::ServerSide
-        } else if self.options().has("ServerSideApply=true") || options::object_has(target, "ServerSideApply=true") {
-            Method::StructuredMerge
-        } else {
-            Method::ThreeWay
-        }
-    }
-
-    /// The live object, with what Git had before the change in place of values that the snapshot left out.
-    fn known<'l>(&self, target: &Manifest, live: &'l LiveObject) -> Cow<'l, Value> {
-        redaction::completed(live.object(), self.base.get(&target.key).map(|base| &*base.object), &target.object)
-    }
-
     /// Source: Argo CD `gitops-engine/pkg/sync/sync_context.go:shouldUseServerSideApply`.
     fn applies_server_side(&self, target: &Value) -> bool {
         !options::object_has(target, "ServerSideApply=false")
@@ -406,37 +343,6 @@ impl Planner<'_> {
             ApplyStrategy::ClientSide
         };
         Apply { strategy, force: either("Force=true") }
-    }
-
-    fn self_referenced(&self, live: &LiveObject) -> bool {
-        pairing::is_self_referenced(live, self.settings().tracking.method)
-    }
-
-    fn standing(&self, pair: &Pair, diff: Option<&ObjectDiff>) -> Standing {
-        match (&pair.target, &pair.live) {
-            (Some(target), _) if hook::is_skipped(&target.object) => Standing::Without,
-            (Some(_), Some(_)) if diff.is_some_and(|diff| !diff.modified) => Standing::Synced,
-            (Some(_), _) => Standing::OutOfSync,
-            (None, Some(live)) if !self.self_referenced(live) => Standing::Without,
-            (None, Some(live)) if hook::is_hook(live.object()) => Standing::HookLeft,
-            (None, Some(live)) => Standing::Extraneous { ignored: options::object_compares(live.object(), "IgnoreExtraneous") },
-            (None, None) => Standing::Without,
-        }
-    }
-
-    fn shared_resources(&self, compared: &[Compared], instance: &str) -> Vec<Condition> {
-        let own = self.input.application.id.to_string();
-        let shared = compared.iter().filter_map(|Compared { pair, .. }| {
-            let live = pair.live.as_ref()?;
-            let other = self.world.live.is_tracked(live).filter(|other| *other != instance)?;
-            Some(Condition {
-                kind: "SharedResourceWarning",
-                message: format!("{} is part of Applications {own} and {}", pair.key.named(), other.replace('_', "/")),
-                key: Some(pair.key.clone()),
-                origin: pair.target.as_ref().map(|target| target.origin.clone()),
-            })
-        });
-        shared.collect()
     }
 
     /// Why applying this target fails although the sync starts: its kind or its namespace is not there by then.

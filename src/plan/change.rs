@@ -291,6 +291,11 @@ pub const NOT_JUDGED: &str = "NotJudged";
 /// Kind of a remark that something else happens once the Application's definition is applied, which the merge alone does not do.
 pub const ONCE_APPLIED: &str = "OnceApplied";
 
+/// Kind of a remark on a sync that has been running for long and that the next one waits for.
+pub const SYNC_RUNNING: &str = "SyncRunning";
+/// Kind of a remark on a running sync that goes on only when a person approves a deletion.
+pub const SYNC_NEEDS_APPROVAL: &str = "SyncNeedsApproval";
+
 /// Kind of a remark on a hook that leaves Git while a copy of it is live.
 pub const HOOK_LEFT: &str = "HookLeft";
 /// Kind of a remark on an object that leaves Git while nobody tracks the live one.

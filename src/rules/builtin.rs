@@ -117,6 +117,7 @@ rules! {
         "rolling-sync-disables-automated",
         "root-prunes-itself",
         "schema-violation",
+        "sync-still-running",
     }
 }
 

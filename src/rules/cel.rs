@@ -181,12 +181,21 @@ impl Compiled {
         Ok(drafts.into_iter().map(|draft| self.places(plan, change, draft)).collect())
     }
 
-    /// What the rule says about an Application; on a large stack. The change brings it about where it touches the definition.
+    /// What the rule says about an Application or its sync; on a large stack.
     ///
     /// # Errors
     /// Where an expression fails or yields the wrong type.
-    pub(super) fn judge_application(&self, plan: &SyncPlan, bound: &Bound<'_>, parameters: &Value) -> Result<Vec<Draft>, CelError> {
-        let introduced = plan.change != AppChange::Unchanged;
+    pub(super) fn judge_application(
+        &self,
+        each: Each,
+        plan: &SyncPlan,
+        bound: &Bound<'_>,
+        parameters: &Value,
+    ) -> Result<Vec<Draft>, CelError> {
+        let introduced = match each {
+            Each::Sync => plan.changes.iter().any(|change| change.introduced),
+            Each::Application | Each::Change => plan.change != AppChange::Unchanged,
+        };
         let draft =
             |message| Draft::of_application(&plan.application, message).assumed(plan.basis == Basis::Assumed).introduced(introduced);
         let drafts = self.evaluate(bound, parameters, &draft)?;

@@ -195,8 +195,10 @@ pub enum Each {
     /// Each change of an object.
     #[default]
     Change,
-    /// Each Application, once.
+    /// Each Application, once; new where the change touches its definition.
     Application,
+    /// The sync of each Application, once; new where the change brings anything about in it.
+    Sync,
 }
 
 /// Which changes a `cel` rule looks at. An empty list matches everything.
@@ -309,8 +311,8 @@ impl Definition {
                 return Err("there are no validations".into());
             }
             let Match { actions, kinds, groups } = &cel.matches;
-            if cel.each == Each::Application && !(actions.is_empty() && kinds.is_empty() && groups.is_empty()) {
-                return Err("`match` is about changes, and the rule has `each: application`".into());
+            if cel.each != Each::Change && !(actions.is_empty() && kinds.is_empty() && groups.is_empty()) {
+                return Err("`match` is about changes, and the rule is not evaluated for each of them".into());
             }
             if let Some(action) = actions.iter().find(|action| !Action::ALL.iter().any(|known| known.as_str() == action.as_str())) {
                 return Err(format!("there is no action `{action}`"));

@@ -151,13 +151,13 @@ fn judge_expressions(view: &View<'_>, rules: &RuleSet, cel: &[(&Rule, &Cel)]) ->
     for plan in facts.plans {
         let mut variables = None;
         let mut parameters: BTreeMap<usize, ::cel::Value> = BTreeMap::new();
-        let for_applications = cel.iter().enumerate().filter(|(_, (_, expressions))| expressions.each == Each::Application);
-        for (position, (rule, _)) in for_applications.filter(|_| plan.change != AppChange::Removed) {
+        let for_applications = cel.iter().enumerate().filter(|(_, (_, expressions))| expressions.each != Each::Change);
+        for (position, (rule, expressions)) in for_applications.filter(|_| plan.change != AppChange::Removed) {
             let Some(compiled) = rule.compiled(&rules.env)? else { continue };
             let variables = variables.get_or_insert_with(|| Variables::new(&shared, plan));
             let bound = variables.of_application(facts.inventory.entries.get(&plan.application.id));
             let parameters = cel::from_json(&Value::Object(rules.policy.parameters(rule, plan).into_iter().collect()));
-            let drafts = compiled.judge_application(plan, &bound, &parameters);
+            let drafts = compiled.judge_application(expressions.each, plan, &bound, &parameters);
             let drafts = drafts.map_err(|error| rule.wrong(Some(plan.application.id.to_string()), error))?;
             let findings = found.entry(position).or_insert_with(|| Findings::new(rule, &rules.policy));
             drafts.into_iter().for_each(|draft| findings.push(draft));

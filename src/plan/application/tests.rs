@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::argocd::names::{HOOK, SYNC_OPTIONS, TRACKING_ID};
 use crate::manifest::Side;
+use crate::plan::sample;
 use crate::snapshot::{self, LiveState};
 
 fn application(sync_policy: Value, status: Value) -> Value {
@@ -26,9 +27,17 @@ fn tracked(mut object: Value) -> Value {
 }
 
 fn planned(application: Value, targets: &[Value], live: &[Value], revision: Revision) -> SyncPlan {
+    planned_at(None, application, targets, live, revision)
+}
+
+/// With a snapshot that was captured at a time.
+fn planned_at(captured: Option<&str>, application: Value, targets: &[Value], live: &[Value], revision: Revision) -> SyncPlan {
     let items: Vec<&Value> = live.iter().chain([&application]).collect();
     let bytes = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string().into_bytes();
-    let live: LiveState = snapshot::load_inputs(vec![snapshot::Input::Bytes { name: "live.json".into(), bytes }]).unwrap();
+    let live: LiveState = match captured {
+        None => snapshot::load_inputs(vec![snapshot::Input::Bytes { name: "live.json".into(), bytes }]).unwrap(),
+        Some(captured) => sample::snapshot(&format!("capturedAt: {captured}"), &items.into_iter().cloned().collect::<Vec<_>>()),
+    };
     let world = World::new(&live, Default::default(), &[]);
     let origin = Origin { path: "a".into(), side: Side::Head, document: 0..0, line: 1, within: String::new(), rendered: None };
     let manifest = |object: &Value| {
@@ -100,4 +109,35 @@ fn s9_51_an_object_turns_server_side_apply_of_its_application_off() {
     let mut lines = lines(&plan);
     lines.sort();
     assert_eq!(lines, ["create one", "fail two"], "only client-side apply writes the whole object into an annotation");
+}
+
+#[test]
+fn a_sync_that_runs_is_told_with_what_it_waits_for_and_what_comes_after_it() {
+    let plan = |policy: Value, state: Value| {
+        let mut application = application(policy, json!({"operationState": state}));
+        application["operation"] = json!({"sync": {"prune": true}, "retry": {"refresh": true}});
+        let live = [tracked(map("oven", "a", json!({})))];
+        planned_at(Some("2026-11-30T10:00:00Z"), application, &[map("oven", "b", json!({}))], &live, Revision::New).sync
+    };
+    let health =
+        json!({"phase": "Running", "startedAt": "2026-11-29T16:00:00Z", "message": "waiting for healthy state of apps/Deployment/x"});
+    let waits = plan(heals(), health.clone());
+    assert_eq!((waits.mode, waits.starts), (SyncMode::Automated, true));
+    assert_eq!(
+        waits.reason,
+        "a sync has been running since 2026-11-29T16:00:00Z (waiting for healthy state of apps/Deployment/x); merging now means it waits \
+         until that one has ended"
+    );
+    let by_hand = plan(json!({}), health).reason;
+    assert!(by_hand.ends_with("apps/Deployment/x); nobody can start another until it has ended"), "{by_hand}");
+    let failed =
+        json!({"phase": "Running", "startedAt": "2026-11-29T16:00:00Z", "finishedAt": "2026-11-30T09:59:00Z", "message": "denied"});
+    assert_eq!(
+        plan(heals(), failed).reason,
+        "a sync has failed since 2026-11-29T16:00:00Z and is tried again; its next attempt is to the merged revision, with prune on and the \
+         options that it was started with (no options)"
+    );
+    let usual =
+        json!({"phase": "Running", "startedAt": "2026-11-30T09:30:00Z", "message": "waiting for healthy state of apps/Deployment/x"});
+    assert_eq!(plan(heals(), usual).reason, "automated sync; a sync that was running when the snapshot was captured ends first");
 }

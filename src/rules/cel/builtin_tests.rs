@@ -6,7 +6,7 @@ use super::super::fixture::*;
 use crate::argocd::names::SYNC_OPTIONS;
 use crate::finding::{Finding, Severity};
 use crate::plan::reason::Refused;
-use crate::plan::{Action, Change, Reason, SyncMode, SyncPlan};
+use crate::plan::{Action, Change, Condition, Reason, SYNC_NEEDS_APPROVAL, SYNC_RUNNING, SyncMode, SyncPlan};
 
 fn object(kind: &str, api_version: &str, name: &str) -> Value {
     json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": "shop"}})
@@ -435,4 +435,20 @@ fn root_prunes_itself_speaks_of_an_application_in_its_own_sync_only() {
     assert!(run("root-prunes-itself", removed(application_object("b"), Action::Prune, gone(true))).is_empty());
     let elsewhere = removed(application_object("a"), Action::Prune, gone(true));
     assert!(run_with("root-prunes-itself", elsewhere, |plan| plan.server = "https://other.example.test".into()).is_empty());
+}
+
+#[test]
+fn sync_still_running_warns_of_a_sync_that_needs_a_person() {
+    let run = |kind: &'static str, change: Option<Change>| {
+        let mut plan = plan("a", change.into_iter().collect());
+        let message = "a sync has been running since yesterday".to_owned();
+        plan.conditions = vec![Condition { kind, message, key: None, origin: plan.origin.clone() }];
+        let found = Run { plans: vec![plan], ..Run::default() }.judge(&["sync-still-running"]);
+        found.into_iter().map(|finding| (finding.severity, finding.introduced, finding.message)).collect::<Vec<_>>()
+    };
+    let says = || "`a`: a sync has been running since yesterday".to_owned();
+    assert_eq!(run(SYNC_RUNNING, Some(added(claim()))), [(Severity::Info, true, says())]);
+    assert_eq!(run(SYNC_NEEDS_APPROVAL, Some(added(claim()))), [(Severity::Warning, true, says())]);
+    assert_eq!(run(SYNC_NEEDS_APPROVAL, None), [(Severity::Warning, false, says())]);
+    assert!(run("SharedResourceWarning", Some(added(claim()))).is_empty());
 }

@@ -49,7 +49,7 @@ pub(in crate::rules) const FACTS: &[(&str, Kind, &str)] = &[
     (
         "object",
         Kind::Any,
-        "The object as the sync will apply it; `null` where it leaves Git. In a rule with `each: application` the Application.",
+        "The object as the sync will apply it; `null` where it leaves Git. In a rule with `each: application` or `each: sync` the Application.",
     ),
     ("oldObject", Kind::Any, "The live object; `null` where there is none"),
     ("baseObject", Kind::Any, "The object as the base revision has it; `null` where there is none"),
@@ -134,6 +134,12 @@ pub(in crate::rules) const FACTS: &[(&str, Kind, &str)] = &[
     ("app.starts", Kind::Bool, "Whether a sync starts after the merge"),
     ("app.parents", Kind::List, "The Applications above it, as `namespace/name`, the nearest first"),
     ("app.set", Kind::Text, "The ApplicationSet that generates it, as `namespace/name`; empty where none does"),
+    (
+        "app.running",
+        Kind::Text,
+        "What is known of another sync of the Application that started long ago, or needs a person, and has to end first; empty where there is none",
+    ),
+    ("app.needsApproval", Kind::Bool, "Whether that sync goes on only when a person approves a deletion"),
     ("app.waiting", Kind::List, "Changes that the sync does not reach: maps with `action` and `named`"),
     ("argocd.version.major", Kind::Int, "Argo CD's major version"),
     ("argocd.version.minor", Kind::Int, "Its minor version"),

@@ -13,7 +13,7 @@ use super::value::from_json;
 use crate::argocd::{TrackingMethod, hook};
 use crate::inventory::Entry;
 use crate::manifest::ResourceKey;
-use crate::plan::{Action, Change, Reason, SyncPlan};
+use crate::plan::{Action, Change, Reason, SYNC_NEEDS_APPROVAL, SYNC_RUNNING, SyncPlan};
 use crate::rules::definition::Cel;
 use crate::rules::facts::{View, server_of};
 use crate::snapshot::LiveState;
@@ -145,6 +145,11 @@ pub(super) fn app_facts(plan: &SyncPlan) -> Json {
     let destination = &application.spec.destination;
     let held = plan.changes.iter().filter(|change| !change.reached && change.action != Action::None);
     let waiting: Vec<Json> = held.map(|change| json!({"action": change.action.as_str(), "named": change.key.named()})).collect();
+    let running = plan.conditions.iter().find_map(|condition| match condition.kind {
+        SYNC_RUNNING => Some((condition.message.as_str(), false)),
+        SYNC_NEEDS_APPROVAL => Some((condition.message.as_str(), true)),
+        _ => None,
+    });
     let map = |pointer: &str| application.object.pointer(pointer).filter(|map| map.is_object()).cloned().unwrap_or_else(|| json!({}));
     json!({
         "name": &*application.id.name,
@@ -162,6 +167,8 @@ pub(super) fn app_facts(plan: &SyncPlan) -> Json {
         "prune": plan.sync.prune,
         "selfHeal": plan.sync.self_heal,
         "starts": plan.sync.starts,
+        "running": running.map(|(message, _)| message).unwrap_or_default(),
+        "needsApproval": running.is_some_and(|(_, needs)| needs),
         "waiting": waiting,
     })
 }
