@@ -24,7 +24,7 @@ pub mod summary;
 
 pub use assemble::AssumedObject;
 pub use capture::Capture;
-pub use clusters::{ClusterError, ClusterInfo};
+pub use clusters::{ClusterError, ClusterInfo, NamespaceLimit};
 pub use compare::{Comparison, Differing, Place, compare};
 pub use error::SnapshotError;
 pub use file::{Provenance, write};

@@ -47,7 +47,7 @@ fn answer(asked: &Asked) -> Answer {
             "oidcConfig": {"name": "canary"}})),
         "/api/v1/clusters" => Answer::json(&json!({"items": [
             {"server": HOME, "name": "in-cluster", "info": {"serverVersion": "1.36", "apiVersions": ["v1", "v1/ConfigMap", "v1/Secret"]}},
-            {"server": EU, "name": "eu", "project": "shops", "labels": {"region": "eu"}, "config": {"bearerToken": "canary"},
+            {"server": EU, "name": "eu", "project": "shops", "labels": {"region": "eu"}, "namespaces": ["shop"], "config": {"bearerToken": "canary"},
                 "info": {"serverVersion": "1.35", "apiVersions": ["apps/v1", "apps/v1/Deployment"]}}]})),
         "/api/v1/projects" => {
             Answer::json(&json!({"items": [{"metadata": {"name": "shops", "namespace": "gitops"}, "spec": {"sourceRepos": ["*"]}}]}))
@@ -111,6 +111,8 @@ fn one_capture_holds_all_clusters_with_settings_and_projects() {
         assert_eq!(live.cluster_by_name("eu").as_deref(), Ok(EU));
         let eu = live.cluster_by_server(EU).unwrap();
         assert!(eu.only_managed && eu.registered && eu.project == "shops" && eu.labels["region"] == "eu");
+        let limit = eu.limit.as_ref().unwrap();
+        assert!(limit.takes("shop") && !limit.takes("other") && !limit.takes(""));
         assert!(!live.cluster_by_server(HOME).unwrap().registered);
         assert_eq!(live.serves(EU, "apps", "v1", "Deployment"), Serves::Yes);
         assert_eq!(live.tracked_by(HOME, "home").len(), 1);

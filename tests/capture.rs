@@ -304,6 +304,29 @@ fn settings_and_version_of_argo_cd_decide_what_is_listed() {
     assert_eq!(live.sources()[0].cluster, IN_CLUSTER, "the cluster that Argo CD runs in is known by the in-cluster URL");
 }
 
+#[test]
+fn the_namespaces_to_which_a_cluster_secret_limits_argo_cd_are_kept_without_the_rest_of_the_secret() {
+    let labelled = |name: &str, label: [&str; 2], mut object: Value| {
+        object["metadata"] = json!({"name": name, "namespace": "argocd", "uid": name, "labels": {label[0]: label[1]}});
+        object
+    };
+    // `https://eu.test`, `shop, lab`, `canary`
+    let data = json!({"server": "aHR0cHM6Ly9ldS50ZXN0", "namespaces": "c2hvcCwgbGFi", "config": "Y2FuYXJ5"});
+    let kind = |kind, plural, objects| Kind { group: "", version: "v1", kind, plural, namespaced: true, objects };
+    let cluster = Invented::new(vec![
+        kind("ConfigMap", "configmaps", vec![labelled("argocd-cm", ["app.kubernetes.io/part-of", "argocd"], json!({"data": {}}))]),
+        kind("Secret", "secrets", vec![labelled("eu", ["argocd.argoproj.io/secret-type", "cluster"], json!({"data": data}))]),
+    ]);
+    let server = Server::plain(move |asked| cluster.answer(asked));
+    let mut plain = Vec::new();
+    capture_with(&server, |options| options.cluster = None).unwrap().write(true, &mut plain).unwrap();
+    let text = String::from_utf8_lossy(&plain).into_owned();
+    let live = load_inputs(vec![Input::Bytes { name: "captured".into(), bytes: plain }]).unwrap();
+    let limit = live.cluster_by_server("https://eu.test").unwrap().limit.as_ref().unwrap();
+    assert!(limit.takes("lab") && !limit.takes("other") && !limit.takes(""));
+    assert!(!text.contains("Y2FuYXJ5") && !text.contains("c2hvcCwgbGFi"), "{text}");
+}
+
 fn presync(arguments: &[&str], folder: &Path) -> std::process::Output {
     let mut command = assert_cmd::Command::cargo_bin("presync").unwrap();
     command.current_dir(folder).env_clear().env("NO_COLOR", "1").env("HOME", folder).args(arguments);

@@ -9,6 +9,7 @@ mod refusal;
 mod row;
 mod rows;
 mod running;
+mod walk;
 mod window;
 
 use std::collections::{HashMap, HashSet};
@@ -29,8 +30,6 @@ use super::permission;
 use super::reason::Reason;
 use super::removal::{self, Operation};
 use super::targets::{self, Frame, Placement, Targets};
-use super::tasks::{self, Course, Effect, End, Step, Task};
-use super::waits::{self, Wait, WaitKind};
 use super::watch::{self, Watch};
 use super::world::World;
 use crate::argocd::hook::{self, HookType};
@@ -255,7 +254,7 @@ impl Planner<'_> {
         let mut conditions = std::mem::take(&mut self.targets.conditions);
         conditions.extend(self.approximations(&compared, &rules));
         conditions.extend(self.shared_resources(&compared, &instance));
-        let errors = self.comparison_errors(&compared);
+        let errors = [self.out_of_sight(), self.comparison_errors(&compared)].concat();
         if let Some(reason) = first_of(&errors) {
             conditions.extend(errors);
             return stopped(self.input, Arc::clone(&self.server), self.world, SyncMode::Refused, reason, conditions);
@@ -423,39 +422,6 @@ impl Planner<'_> {
         self.find_dependents(&mut changes, operation);
         changes
     }
-
-    /// Puts the rows into the order of the sync and says what is not reached.
-    fn walk(&self, rows: Vec<Row>, aside: Vec<Row>, conditions: &mut Vec<Condition>) -> Vec<Change> {
-        let tasks: Vec<Task> = rows.iter().map(|row| row.task(&self.input.application.spec.destination.namespace)).collect();
-        let course = Course { prune_last: self.options().has("PruneLast=true"), first: self.created_first(&tasks) };
-        let plain = |index: usize| rows.get(index).map_or(Effect::Done, Row::effect);
-        let (undisturbed, _) = tasks::walk(&tasks, course, &plain);
-        let waits = waits::foresee(&tasks, &undisturbed, self.world.live, &self.server);
-        let stuck: HashMap<usize, &Wait> = waits.iter().map(|wait| (wait.task, wait)).collect();
-        let effect = |index: usize| match plain(index) {
-            Effect::Done if stuck.contains_key(&index) => Effect::Stuck,
-            other => other,
-        };
-        let (steps, end) = tasks::walk(&tasks, course, &effect);
-        if end == End::Stuck {
-            conditions.extend(steps.iter().filter(|step| step.reached).filter_map(|step| Some(hang(&tasks, stuck.get(&step.task)?))));
-        }
-        let mut slots: Vec<Option<Row>> = rows.into_iter().map(Some).collect();
-        let mut listed: HashSet<ResourceKey> = HashSet::new();
-        let mut changes = Vec::with_capacity(slots.len() + aside.len());
-        for Step { task, phase, wave, reached } in steps {
-            let Some(row) = slots.get_mut(task).and_then(Option::take) else { continue };
-            // A hook of several phases, and a live object under a hook's name, are one change: the first that happens.
-            if row.action == Action::None || listed.insert(row.key.clone()) {
-                changes.push(row.change(changes.len() + 1, phase, wave, reached));
-            }
-        }
-        for row in aside {
-            changes.push(row.change(changes.len() + 1, Phase::Sync, 0, true));
-        }
-        changes.extend(self.left_behind(changes.len()));
-        changes
-    }
 }
 
 /// The sync that the changes are of.
@@ -483,23 +449,6 @@ impl Run<'_> {
 fn first_of(conditions: &[Condition]) -> Option<String> {
     let first = &conditions.first()?.message;
     Some(if conditions.len() > 1 { format!("{first} (and {} more)", conditions.len() - 1) } else { first.clone() })
-}
-
-/// The remark on a hang that rules read: `HookNeedsLater` or `WaveDeadlock`.
-fn hang(tasks: &[Task], wait: &Wait) -> Condition {
-    let task = tasks.get(wait.task);
-    let named = task.map(|task| task.key.named()).unwrap_or_default();
-    let needs = wait.needs.named();
-    let (kind, message) = match wait.kind {
-        WaitKind::PodNeeds => {
-            ("HookNeedsLater", format!("{named} needs {needs}, which comes later in the sync and does not exist live: the sync hangs"))
-        }
-        WaitKind::ClaimNeedsConsumer => {
-            ("WaveDeadlock", format!("{named} binds only when a pod uses it, but {needs} comes in a later wave: the sync hangs"))
-        }
-    };
-    let target = task.and_then(|task| task.target.as_ref());
-    Condition { kind, message, key: task.map(|task| task.key.clone()), origin: target.map(|target| target.origin.clone()) }
 }
 
 fn phase_of(hook: HookType) -> Option<Phase> {

@@ -126,6 +126,8 @@ fn live_rows(application: &Application, world: &World<'_>, server: &str, cascade
             (Action::Orphan, Reason::DestinationUnknown)
         } else if !cascades {
             (Action::Orphan, Reason::NoFinalizer)
+        } else if !world.sees(server, &live.key) {
+            (Action::Orphan, Reason::OutsideNamespaces)
         } else if permission::live_object(application, world, server, live) {
             removal::of_deleted_application(live, options, settings.version())
         } else {

@@ -29,7 +29,7 @@ pub struct Frame<'a> {
     pub server: &'a str,
     /// Instance name of the Application.
     pub instance: &'a str,
-    /// Whether the Application's project lets Argo CD see a live object.
+    /// Whether the Application's project and the cluster's limits let Argo CD see a live object.
     pub permitted: &'a dyn Fn(&LiveObject) -> bool,
 }
 

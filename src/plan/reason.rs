@@ -154,6 +154,8 @@ pub enum Reason {
     DestinationMoved,
     /// The Application's project no longer permits it, so Argo CD does not see it.
     NotPermitted,
+    /// Argo CD is limited to other namespaces of the cluster, so it does not see the object.
+    OutsideNamespaces,
     /// A namespace that an earlier sync made because of `CreateNamespace=true`; nothing tracks it.
     AutoCreatedNamespace,
     /// A namespace that the sync makes because of `CreateNamespace=true`.
@@ -209,6 +211,9 @@ impl fmt::Display for Reason {
                 write!(f, "its Application goes, but Argo CD no longer knows the cluster; it stays, unmanaged")
             }
             Self::DestinationMoved => write!(f, "the Application moves to another cluster and leaves this object behind"),
+            Self::OutsideNamespaces => {
+                write!(f, "Argo CD is limited to other namespaces of the cluster and does not see it; it stays, unmanaged")
+            }
             Self::NotPermitted => write!(f, "the Application's project no longer permits it; it stays, unmanaged"),
             Self::AutoCreatedNamespace => write!(f, "made by CreateNamespace=true; nothing tracks it, so it stays"),
             Self::CreateNamespace => write!(f, "CreateNamespace=true"),

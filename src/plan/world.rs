@@ -13,7 +13,7 @@ use super::watch::{self, Watch};
 use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER};
 use crate::argocd::{Application, Destination, Project, options};
 use crate::manifest::ResourceKey;
-use crate::snapshot::{LiveState, Scope, Serves};
+use crate::snapshot::{LiveState, NamespaceLimit, Scope, Serves};
 
 /// Key of `argocd-cmd-params-cm` that turns server-side diff on.
 const SERVER_SIDE_DIFF: &str = "controller.diff.server.side";
@@ -132,6 +132,16 @@ impl<'a> World<'a> {
     /// Why Argo CD refuses the destination, in a sentence.
     pub fn server(&self, destination: &Destination) -> Result<Arc<str>, String> {
         clusters::server_of(destination, self.live)
+    }
+
+    /// The namespaces to which Argo CD is limited on a cluster, if it is.
+    pub fn limit(&self, server: &str) -> Option<&NamespaceLimit> {
+        self.live.cluster_by_server(server)?.limit.as_ref()
+    }
+
+    /// Whether Argo CD sees an object of a cluster at all.
+    pub fn sees(&self, server: &str, key: &ResourceKey) -> bool {
+        self.limit(server).is_none_or(|limit| limit.takes(&key.namespace))
     }
 
     /// The registered name of a cluster; empty where it has none.

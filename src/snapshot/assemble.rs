@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 use serde_json::Value;
 
-use super::clusters::{self, ClusterInfo, Clusters};
+use super::clusters::{self, ClusterInfo, Clusters, SecretLimit};
 use super::index::ClusterIndex;
 use super::intern::Interner;
 use super::live::{Body, LiveObject, LiveState, Make, SnapshotSource};
@@ -37,6 +37,8 @@ pub(super) struct Parts {
     pub(super) sources: Vec<SnapshotSource>,
     pub(super) incomplete: Vec<String>,
     pub(super) unlisted_applications: BTreeSet<String>,
+    /// Limits from cluster Secrets, with the clusters that hold these Secrets.
+    pub(super) limits: Vec<(Arc<str>, SecretLimit)>,
 }
 
 /// What a caller knows of an object that stands in for a live one.
@@ -204,7 +206,7 @@ fn live_object(raw: &Raw, peek: &Peek<'_>, settings: &Settings, interner: &mut I
 }
 
 fn build(mut objects: Vec<LiveObject>, settings: Settings, parts: Parts) -> LiveState {
-    let Parts { mut incomplete, sources, clusters: mut statements, unlisted_applications, .. } = parts;
+    let Parts { mut incomplete, sources, clusters: mut statements, unlisted_applications, limits, .. } = parts;
     objects.par_sort_by(|a, b| (&a.cluster, &a.key).cmp(&(&b.cluster, &b.key)));
     keep_last_of_each(&mut objects, &mut incomplete);
     own_claims(&mut objects);
@@ -214,6 +216,12 @@ fn build(mut objects: Vec<LiveObject>, settings: Settings, parts: Parts) -> Live
     statements.extend(
         secrets.filter(|object| &*object.cluster == IN_CLUSTER_SERVER).filter_map(|object| clusters::from_secret(&object.glance())),
     );
+    let counts = |cluster: &str, limit: &SecretLimit| cluster == IN_CLUSTER_SERVER && limit.secret_namespace == settings.namespace;
+    statements.extend(limits.into_iter().filter(|(cluster, limit)| counts(cluster, limit)).map(|(_, found)| ClusterInfo {
+        server: found.server.into(),
+        limit: Some(found.limit),
+        ..ClusterInfo::default()
+    }));
     let clusters = Clusters::new(statements, &settings);
 
     let mut indexes = Vec::new();

@@ -107,7 +107,10 @@ impl Capture {
                 let arena = Arc::new(batch.text);
                 parts.incomplete.extend(batch.left_out);
                 let raw = |range| Raw { cluster: cluster.clone(), body: Body::text(arena.clone(), range) };
-                parts.objects.extend(batch.items.into_iter().map(|item| raw(item.range)));
+                for item in batch.items {
+                    parts.limits.extend(item.limit.map(|limit| (cluster.clone(), limit)));
+                    parts.objects.push(raw(item.range));
+                }
             }
         }
         assemble(parts)

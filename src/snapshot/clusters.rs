@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::kinds::{ApiResource, KindName};
 use crate::argocd::Settings;
 use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER};
-use crate::manifest::label;
+use crate::manifest::{label, metadata_str};
 
 /// Label that makes a Secret one of Argo CD's own, and its value for clusters.
 pub(super) const SECRET_TYPE_LABEL: &str = "argocd.argoproj.io/secret-type";
@@ -44,6 +44,43 @@ pub struct ClusterInfo {
     pub annotations: BTreeMap<String, String>,
     /// Only the configuration of presync names it.
     pub configured: bool,
+    /// To what Argo CD is limited there; `None` where it sees everything.
+    pub limit: Option<NamespaceLimit>,
+}
+
+/// A cluster in namespaced mode: its Secret limits Argo CD to some namespaces.
+///
+/// Source: Argo CD `util/db/cluster.go:SecretToCluster` and `gitops-engine/pkg/cache/cluster.go:GetManagedLiveObjs`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamespaceLimit {
+    /// The namespaces; never none.
+    pub namespaces: Vec<String>,
+    /// Whether objects outside namespaces are seen as well.
+    pub cluster_resources: bool,
+}
+
+impl NamespaceLimit {
+    /// The limit that these values mean, if they mean one: `clusterResources` says nothing without namespaces.
+    pub(super) fn of(namespaces: impl IntoIterator<Item = impl AsRef<str>>, cluster_resources: bool) -> Option<Self> {
+        let trimmed = namespaces.into_iter().map(|namespace| namespace.as_ref().trim().to_owned());
+        let namespaces: Vec<String> = trimmed.filter(|namespace| !namespace.is_empty()).collect();
+        (!namespaces.is_empty()).then_some(Self { namespaces, cluster_resources })
+    }
+
+    /// Whether Argo CD sees what is in this namespace; empty for what is in none.
+    pub fn takes(&self, namespace: &str) -> bool {
+        if namespace.is_empty() { self.cluster_resources } else { self.namespaces.iter().any(|one| one == namespace) }
+    }
+}
+
+/// The limit in a cluster Secret, taken from it before it is redacted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SecretLimit {
+    /// The namespace of the Secret.
+    pub(super) secret_namespace: String,
+    /// Server URL of the cluster.
+    pub(super) server: String,
+    pub(super) limit: NamespaceLimit,
 }
 
 /// Why a cluster name leads nowhere. Argo CD refuses the destination in both cases.
@@ -242,6 +279,7 @@ impl ClusterInfo {
         self.unlisted.extend(other.unlisted.iter().cloned());
         self.unlisted.sort();
         self.unlisted.dedup();
+        self.limit = self.limit.take().or_else(|| other.limit.clone());
         self.labels.extend(other.labels.clone());
         self.annotations.extend(other.annotations.clone());
     }
@@ -267,6 +305,17 @@ pub(super) fn from_secret(secret: &Value) -> Option<ClusterInfo> {
         annotations,
         ..ClusterInfo::default()
     })
+}
+
+/// The limit that a cluster Secret sets; `None` for any other object.
+pub(super) fn limit_of_secret(secret: &Value) -> Option<SecretLimit> {
+    if label(secret, SECRET_TYPE_LABEL) != Some(CLUSTER_SECRET) {
+        return None;
+    }
+    let text = |name: &str| secret_text(secret, name).unwrap_or_default();
+    let limit = NamespaceLimit::of(text("namespaces").split(','), text("clusterResources") == "true")?;
+    let secret_namespace = metadata_str(secret, "namespace").unwrap_or_default().to_owned();
+    Some(SecretLimit { secret_namespace, server: trim_server(&text("server")).to_owned(), limit })
 }
 
 fn strings(map: Option<&Value>) -> BTreeMap<String, String> {
@@ -301,6 +350,21 @@ mod tests {
         assert_eq!((&*cluster.name, &*cluster.server, &*cluster.project), ("eu-1", "https://eu-1.test", "shop"));
         assert_eq!(cluster.labels.into_iter().collect::<Vec<_>>(), [("region".to_owned(), "eu".to_owned())]);
         assert_eq!(cluster.annotations.len(), 1);
+    }
+
+    #[test]
+    fn namespaces_of_a_cluster_secret_limit_what_is_seen() {
+        let limit = |data: Value| {
+            let metadata = json!({"name": "eu", "namespace": "argocd", "labels": {SECRET_TYPE_LABEL: "cluster"}});
+            limit_of_secret(&json!({"kind": "Secret", "metadata": metadata, "stringData": data}))
+        };
+        let found = limit(json!({"server": "https://eu.test/", "namespaces": " shop, ,data", "clusterResources": "True"})).unwrap();
+        assert_eq!((found.server.as_str(), found.secret_namespace.as_str()), ("https://eu.test", "argocd"));
+        assert_eq!(found.limit, NamespaceLimit { namespaces: vec!["shop".into(), "data".into()], cluster_resources: false });
+        assert!(found.limit.takes("data") && !found.limit.takes("other") && !found.limit.takes(""));
+        let all = limit(json!({"server": "https://eu.test", "namespaces": "shop", "clusterResources": "true"})).unwrap();
+        assert!(all.limit.takes("") && !all.limit.takes("other"));
+        assert_eq!(limit(json!({"server": "https://eu.test", "namespaces": " ,", "clusterResources": "true"})), None);
     }
 
     #[test]

@@ -57,6 +57,12 @@ pub(super) struct HeaderCluster {
     /// Only what Applications manage is there, as the API of Argo CD tells it; of other objects nothing is known.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(super) only_managed: bool,
+    /// The namespaces to which its cluster Secret limits Argo CD; none where it does not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) namespaces: Vec<String>,
+    /// Whether, being limited, Argo CD sees objects outside namespaces as well.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) cluster_resources: bool,
     /// What a cluster Secret would say, where the snapshot has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) registration: Option<Registration>,

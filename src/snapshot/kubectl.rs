@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::clusters::{SecretLimit, limit_of_secret};
 use super::peek::Peek;
 use super::redact::{may_hold_secrets, redact};
 use crate::manifest::annotation;
@@ -33,6 +34,8 @@ pub(super) struct Item {
     pub(super) range: Range<usize>,
     /// Name of its cluster, where the object itself says it.
     pub(super) cluster: Option<String>,
+    /// What it says, as a cluster Secret, about its cluster and would not say any more without its values.
+    pub(super) limit: Option<SecretLimit>,
 }
 
 /// What is wrong with a text, and in which line.
@@ -93,6 +96,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Vec<Batch>, SyntaxError> {
 impl Batch {
     /// Adds an object without its secret values.
     pub(super) fn push(&mut self, mut object: Value) {
+        let limit = limit_of_secret(&object);
         redact(&mut object);
         if let Some(why) = Peek::value(&object).why_nameless() {
             self.left_out.push(why);
@@ -101,7 +105,7 @@ impl Batch {
         let start = self.text.len();
         self.text.extend_from_slice(object.to_string().as_bytes());
         let cluster = annotation(&object, CLUSTER_ANNOTATION).map(str::to_owned);
-        self.items.push(Item { range: start..self.text.len(), cluster });
+        self.items.push(Item { range: start..self.text.len(), cluster, limit });
     }
 }
 

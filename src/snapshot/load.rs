@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use super::assemble::{Parts, Raw, assemble};
-use super::clusters::{ClusterInfo, trim_server};
+use super::clusters::{ClusterInfo, NamespaceLimit, trim_server};
 use super::error::SnapshotError;
 use super::file::{self, Contents, Registration};
 use super::kubectl::{self, Batch, SyntaxError};
@@ -187,6 +187,7 @@ impl Loading {
                 only_managed: cluster.only_managed,
                 kinds_complete: false,
                 configured: false,
+                limit: NamespaceLimit::of(cluster.namespaces, cluster.cluster_resources),
                 project,
                 labels,
                 annotations,
@@ -217,6 +218,7 @@ impl Loading {
                         }
                     },
                 };
+                self.parts.limits.extend(item.limit.map(|limit| (cluster.clone(), limit)));
                 self.parts.objects.push(Raw { cluster: cluster.clone(), body: Body::text(arena.clone(), item.range) });
             }
         }

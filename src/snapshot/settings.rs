@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::clusters::{ClusterInfo, trim_server};
+use super::clusters::{ClusterInfo, NamespaceLimit, trim_server};
 use super::kinds::ApiResource;
 use super::live::Body;
 use super::peek::Peek;
@@ -126,6 +126,8 @@ pub(super) struct SettingsFile {
     pub(super) cluster: Option<String>,
     /// Names and server URLs of clusters.
     pub(super) clusters: BTreeMap<String, String>,
+    /// To what Argo CD is limited on a cluster, by its name.
+    pub(super) limits: BTreeMap<String, NamespaceLimit>,
     /// The kinds that the clusters serve.
     pub(super) api_resources: Option<Vec<ApiResource>>,
     /// Whether there is such a file: then the kinds seen are all there are, where it lists none.
@@ -154,12 +156,26 @@ impl SettingsFile {
                 "argocdNamespace" => file.stated.namespace = Some(text_of(value)),
                 "capturedAt" => file.captured_at = Some(text_of(value)),
                 "cluster" => file.cluster = Some(trim_server(&text_of(value)).to_owned()),
-                "clusters" => file.clusters = clusters(value)?,
+                "clusters" => file.add_clusters(value)?,
                 "apiResources" => file.api_resources = Some(api_resources(value)?),
                 other => drop(file.stated.entries.insert(config_key(other).to_owned(), text_of(value))),
             }
         }
         Ok(file)
+    }
+
+    /// Server URLs and limits of clusters, by name: a cluster is its server URL, or a map with what its Secret says.
+    fn add_clusters(&mut self, value: &Value) -> Result<(), String> {
+        let expected =
+            || "`clusters` is expected to map names to server URLs, or to `server`, `namespaces` and `clusterResources`".to_owned();
+        for (name, cluster) in value.as_object().ok_or_else(expected)? {
+            let server = cluster.as_str().or_else(|| cluster.get("server")?.as_str()).ok_or_else(expected)?;
+            self.clusters.insert(name.clone(), server.to_owned());
+            let namespaces = cluster.get("namespaces").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+            let cluster_resources = cluster.get("clusterResources").and_then(Value::as_bool).unwrap_or(false);
+            self.limits.extend(NamespaceLimit::of(namespaces, cluster_resources).map(|limit| (name.clone(), limit)));
+        }
+        Ok(())
     }
 
     /// What the file says about clusters; the cluster of the objects is among them.
@@ -169,6 +185,7 @@ impl SettingsFile {
             name: name.into(),
             api_resources: self.api_resources.clone(),
             kinds_complete: self.is_there,
+            limit: self.limits.get(name).cloned(),
             ..ClusterInfo::default()
         };
         let named = self.clusters.iter().map(|(name, server)| about(name, server));
@@ -188,12 +205,6 @@ fn config_key(key: &str) -> &str {
 /// A value as `argocd-cm` would hold it: texts as they are, everything else as JSON, which is YAML too.
 fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
-fn clusters(value: &Value) -> Result<BTreeMap<String, String>, String> {
-    let expected = || "`clusters` is expected to map names to server URLs".to_owned();
-    let map = value.as_object().ok_or_else(expected)?;
-    map.iter().map(|(name, server)| Ok((name.clone(), server.as_str().ok_or_else(expected)?.to_owned()))).collect()
 }
 
 fn api_resources(value: &Value) -> Result<Vec<ApiResource>, String> {
@@ -222,13 +233,15 @@ mod tests {
         let file = SettingsFile::read(&json!({
             "argocdVersion": "2.14", "resourceTrackingMethod": "label", "instanceLabelKey": "team/app", "installationID": "i1",
             "applicationSetPolicyOverride": true, "resource.exclusions": [{"kinds": ["Pod"]}], "capturedAt": "2026-11-30T04:00:00Z",
-            "apiResources": ["v1/ConfigMap", "apps/v1/Deployment"], "clusters": {"eu-1": "https://eu-1.example.test/"}
+            "apiResources": ["v1/ConfigMap", "apps/v1/Deployment"], "clusters": {"eu-1": "https://eu-1.example.test/", "us": {"server": "https://us.test", "namespaces": ["shop"], "clusterResources": true}}
         }))
         .unwrap();
         assert_eq!(file.stated.entries["applicationSetPolicyOverride"], "true");
         assert_eq!(file.captured_at.as_deref(), Some("2026-11-30T04:00:00Z"));
         assert_eq!(file.api_resources.as_ref().map(Vec::len), Some(2));
         assert_eq!(&*file.statements("https://x")[0].server, "https://eu-1.example.test");
+        let limit = NamespaceLimit { namespaces: vec!["shop".into()], cluster_resources: true };
+        assert_eq!(file.statements("https://x")[1].limit, Some(limit));
         let settings = file.stated.settings(std::iter::empty(), &mut Vec::new()).unwrap();
         assert_eq!(settings.tracking.method, TrackingMethod::Label);
         assert_eq!((settings.tracking.label_key.as_str(), settings.tracking.installation_id.as_str()), ("team/app", "i1"));

@@ -30,6 +30,7 @@ impl Planner<'_> {
         let follows = |freed: &LiveObject| {
             self.world.live.is_tracked(freed) == Some(&*instance)
                 && self.self_referenced(freed)
+                && self.world.sees(&self.server, &freed.key)
                 && permission::live_object(&self.input.application, self.world, &self.server, freed)
                 && removal::is_prunable(freed.object())
                 && removal::of_removed(freed.object(), operation).0 == Action::Prune

@@ -28,7 +28,9 @@ pub(super) struct Compared {
 impl Planner<'_> {
     /// The pairs of targets and live objects, each with what the comparison says.
     pub(super) fn compared(&self, split: &Split, instance: &str, rules: &IgnoreRules) -> Vec<Compared> {
-        let permitted = |object: &LiveObject| permission::live_object(&self.input.application, self.world, &self.server, object);
+        let permitted = |object: &LiveObject| {
+            self.world.sees(&self.server, &object.key) && permission::live_object(&self.input.application, self.world, &self.server, object)
+        };
         let frame = pairing::Frame { live: self.world.live, server: &self.server, instance, permitted: &permitted };
         let hooks: Vec<&ResourceKey> = split.hooks.iter().map(|(hook, _)| hook).chain(&split.on_deletion).map(|hook| &hook.key).collect();
         let mut pairs = pairing::pair(&split.plain, &hooks, &frame);

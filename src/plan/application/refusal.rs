@@ -2,6 +2,7 @@
 //!
 //! Takes the compared pairs and the hooks of an Application; hands on remarks, of which the first is the reason.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -53,6 +54,33 @@ impl Planner<'_> {
             Some(Condition { kind: COMPARISON_ERROR, message, key: Some(pair.key.clone()), origin })
         });
         errors.collect()
+    }
+
+    /// Targets outside of the namespaces to which the cluster's Secret limits Argo CD: it loads no live state at all then. It names the first
+    /// one; here all of one place are one remark.
+    ///
+    /// Source: Argo CD `gitops-engine/pkg/cache/cluster.go:GetManagedLiveObjs`, which is given hooks as well.
+    pub(super) fn out_of_sight(&self) -> Vec<Condition> {
+        let Some(limit) = self.world.limit(&self.server) else { return Vec::new() };
+        let mut places: BTreeMap<&str, Vec<&Arc<Manifest>>> = BTreeMap::new();
+        for target in self.targets.manifests.iter().filter(|target| !limit.takes(&target.key.namespace)) {
+            places.entry(&target.key.namespace).or_default().push(target);
+        }
+        let cluster = self.world.cluster_label(&self.server);
+        let remark = |(namespace, mut outside): (&str, Vec<&Arc<Manifest>>)| {
+            outside.sort_by(|a, b| a.key.cmp(&b.key));
+            let first = outside.first()?;
+            let more = if outside.len() > 1 { format!(" (and {} more)", outside.len() - 1) } else { String::new() };
+            let allowed = limit.namespaces.join(", ");
+            let why =
+                if namespace.is_empty() { "it is in no namespace".to_owned() } else { format!("namespace {namespace} is not among them") };
+            let message = format!(
+                "Argo CD is limited to namespaces {allowed} of cluster {cluster}, and cannot manage {}{more}: {why}",
+                first.key.named()
+            );
+            Some(Condition { kind: COMPARISON_ERROR, message, key: Some(first.key.clone()), origin: Some(first.origin.clone()) })
+        };
+        places.into_iter().filter_map(remark).collect()
     }
 
     /// Everything for which a sync that runs is refused before anything is applied.

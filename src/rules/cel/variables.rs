@@ -258,6 +258,7 @@ fn reason_word(reason: &Reason) -> &'static str {
         Reason::CrdUntracked => "crd-untracked",
         Reason::DestinationUnknown => "destination-unknown",
         Reason::DestinationMoved => "destination-moved",
+        Reason::OutsideNamespaces => "outside-namespaces",
         Reason::NotPermitted => "not-permitted",
         Reason::AutoCreatedNamespace => "auto-created-namespace",
         Reason::CreateNamespace => "create-namespace",

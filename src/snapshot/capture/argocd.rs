@@ -24,7 +24,7 @@ use crate::argocd::{Settings, Version};
 use crate::manifest::key::split_api_version;
 use crate::manifest::metadata_str;
 use crate::snapshot::ApiResource;
-use crate::snapshot::clusters::trim_server;
+use crate::snapshot::clusters::{NamespaceLimit, trim_server};
 use crate::snapshot::file::{HeaderCluster, Registration};
 use crate::snapshot::redact::SecretNames;
 
@@ -256,12 +256,16 @@ fn cluster(told: &Value) -> HeaderCluster {
     let registration =
         Registration { project: text(&told["project"]), labels: strings(&told["labels"]), annotations: strings(&told["annotations"]) };
     let is_there_by_itself = server == IN_CLUSTER_SERVER && registration == Registration::default();
+    let namespaces = told["namespaces"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let limit = NamespaceLimit::of(namespaces, told["clusterResources"].as_bool().unwrap_or(false));
     let version = told["info"]["serverVersion"].as_str().or(told["serverVersion"].as_str());
     HeaderCluster {
         name: text(&told["name"]),
         kubernetes_version: version.filter(|version| !version.is_empty()).map(str::to_owned),
         api_resources: api_resources(&told["info"]["apiVersions"]),
         only_managed: true,
+        namespaces: limit.as_ref().map(|limit| limit.namespaces.clone()).unwrap_or_default(),
+        cluster_resources: limit.is_some_and(|limit| limit.cluster_resources),
         registration: (!is_there_by_itself).then_some(registration),
         server,
         ..HeaderCluster::default()

@@ -20,7 +20,7 @@ use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER};
 use crate::argocd::{Settings, Version};
 use crate::manifest::metadata_str;
 use crate::snapshot::KindName;
-use crate::snapshot::clusters::trim_server;
+use crate::snapshot::clusters::{SecretLimit, trim_server};
 use crate::snapshot::file::HeaderCluster;
 use crate::snapshot::redact::{REDACTED, SecretNames, redact_named};
 use crate::snapshot::settings::{CONFIG, CONTROLLER, PART_OF, version_of_image};
@@ -92,6 +92,7 @@ pub(super) async fn capture(options: &KubernetesCapture, watcher: Watcher) -> Re
     if let (true, Some((_, first))) = (refused, listed.first()) {
         return Err(CaptureError::Nothing { server: own_server, why: first.missing.clone().unwrap_or_default() });
     }
+    let mut limits = Vec::new();
     for (kind, listing) in listed {
         let resource = &kind.resource;
         let named = if resource.group.is_empty() { kind.plural.clone() } else { format!("{}.{}", kind.plural, resource.group) };
@@ -104,6 +105,7 @@ pub(super) async fn capture(options: &KubernetesCapture, watcher: Watcher) -> Re
         incomplete.extend(listing.left_out.into_iter().map(|why| format!("{server}: {named}: {why}")));
         entries.extend(listing.entries);
         wanted.extend(listing.wanted);
+        limits.extend(listing.limits);
     }
     if !options.namespaces.is_empty() {
         // In the other namespaces there may be more of every kind.
@@ -113,7 +115,25 @@ pub(super) async fn capture(options: &KubernetesCapture, watcher: Watcher) -> Re
     cluster.unlisted.sort();
     cluster.unlisted.dedup();
     let missing = Missing { incomplete, ..Missing::default() };
-    Captured::new("kubernetes", captured_at, vec![cluster], argocd.as_ref(), missing, entries, &wanted, sink)
+    let control = argocd.as_ref().map(|settings| settings.namespace.as_str());
+    let limits = limits.into_iter().filter(|limit| control == Some(limit.secret_namespace.as_str()));
+    Captured::new("kubernetes", captured_at, limited(cluster, limits), argocd.as_ref(), missing, entries, &wanted, sink)
+}
+
+/// The clusters of the header: the captured one, and those that cluster Secrets limit.
+fn limited(cluster: HeaderCluster, limits: impl Iterator<Item = SecretLimit>) -> Vec<HeaderCluster> {
+    let mut clusters = vec![cluster];
+    for SecretLimit { server, limit, .. } in limits {
+        let position = clusters.iter().position(|cluster| cluster.server == server).unwrap_or_else(|| {
+            clusters.push(HeaderCluster { server, ..HeaderCluster::default() });
+            clusters.len() - 1
+        });
+        if let Some(cluster) = clusters.get_mut(position) {
+            (cluster.namespaces, cluster.cluster_resources) = (limit.namespaces, limit.cluster_resources);
+        }
+    }
+    clusters.sort_by(|a, b| a.server.cmp(&b.server));
+    clusters
 }
 
 /// What the cluster serves, without what vanished meanwhile.

@@ -16,6 +16,7 @@ use super::discovery::Served;
 use super::error::CaptureError;
 use super::spool::{Entry, Page, Role, Spool, short};
 use crate::manifest::{ResourceKey, metadata_str};
+use crate::snapshot::clusters::{SecretLimit, limit_of_secret};
 use crate::snapshot::redact::{SecretNames, redact_named};
 
 /// How often a list that grew too old is started again before its rest is taken as it is.
@@ -71,6 +72,7 @@ impl Sink {
 
     /// Takes an object over: redacts it, looks at it, keeps its text.
     pub(super) fn take(&self, page: &mut Page, cluster: &Arc<str>, mut object: Value) {
+        page.limits.extend(limit_of_secret(&object));
         redact_named(&mut object, &self.names);
         let key = match ResourceKey::of(&object) {
             Some(key) if !key.name.is_empty() => key,
@@ -119,6 +121,8 @@ pub(super) struct Listing {
     pub(super) wanted: Vec<u64>,
     /// Objects that were left out, and why.
     pub(super) left_out: Vec<String>,
+    /// What cluster Secrets say about their clusters.
+    pub(super) limits: Vec<SecretLimit>,
     /// Why not all objects are there.
     pub(super) missing: Option<String>,
     /// The kind is not served any more.
@@ -244,6 +248,7 @@ async fn add(reply: &Reply, sink: &Sink, cluster: &Arc<str>, kind: &Served, list
     listing.entries.append(&mut page.entries);
     listing.wanted.append(&mut page.wanted);
     listing.left_out.append(&mut page.left_out);
+    listing.limits.append(&mut page.limits);
     Ok(Some(list.metadata.token.unwrap_or_default()))
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::manifest::ResourceKey;
+use crate::snapshot::clusters::SecretLimit;
 
 /// What is known of an object without its text.
 #[derive(Debug)]
@@ -107,6 +108,8 @@ pub(super) struct Page {
     pub(super) wanted: Vec<u64>,
     /// Objects that were left out, and why.
     pub(super) left_out: Vec<String>,
+    /// What cluster Secrets say about their clusters, which their redacted texts do not.
+    pub(super) limits: Vec<SecretLimit>,
 }
 
 impl Page {

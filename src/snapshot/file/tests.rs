@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::argocd::names::{IN_CLUSTER_SERVER as HERE, LAST_APPLIED, TRACKING_ID};
-use crate::snapshot::{Capture, ClusterInfo, Input, LiveState, SnapshotError, load_inputs, summary};
+use crate::snapshot::{Capture, ClusterInfo, Input, LiveState, NamespaceLimit, SnapshotError, load_inputs, summary};
 
 fn capture() -> Capture {
     let mut capture = Capture {
@@ -14,6 +14,7 @@ fn capture() -> Capture {
                 server: "https://eu.test".into(),
                 name: "eu".into(),
                 kubernetes_version: Some("v1.36.0".into()),
+                limit: NamespaceLimit::of(["shop"], true),
                 ..Default::default()
             },
             ClusterInfo {
@@ -79,7 +80,8 @@ fn assert_same(a: &LiveState, b: &LiveState) {
     assert_eq!(a.settings(), b.settings());
     assert_eq!(a.incomplete(), b.incomplete());
     let clusters = |state: &LiveState| -> Vec<_> {
-        state.clusters().iter().map(|cluster| (cluster.server.clone(), cluster.name.clone(), cluster.kubernetes_version.clone())).collect()
+        let all = state.clusters().iter();
+        all.map(|one| (one.server.clone(), one.name.clone(), one.kubernetes_version.clone(), one.limit.clone())).collect()
     };
     assert_eq!(clusters(a), clusters(b));
 }

@@ -110,6 +110,8 @@ fn header(state: &LiveState, provenance: &Provenance) -> Header {
         }),
         unlisted: cluster.unlisted.clone(),
         only_managed: cluster.only_managed,
+        namespaces: cluster.limit.as_ref().map(|limit| limit.namespaces.clone()).unwrap_or_default(),
+        cluster_resources: cluster.limit.as_ref().is_some_and(|limit| limit.cluster_resources),
         registration: cluster.registered.then(|| Registration {
             project: cluster.project.clone(),
             labels: cluster.labels.clone(),

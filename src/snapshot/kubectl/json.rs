@@ -73,7 +73,7 @@ impl Batch {
             None => {
                 let start = self.text.len();
                 compact(text, &mut self.text);
-                self.items.push(Item { range: start..self.text.len(), cluster: None });
+                self.items.push(Item { range: start..self.text.len(), cluster: None, limit: None });
             }
         }
     }
