@@ -26,12 +26,14 @@ pub mod targets;
 pub mod tasks;
 pub mod waits;
 pub mod watch;
+pub mod withdrawn;
 pub mod world;
 
 pub use change::{
-    Action, AppChange, Basis, Change, Condition, FieldChange, ONCE_APPLIED, PROJECT_MISSING, Phase, SYNC_NEEDS_APPROVAL, SYNC_RUNNING,
-    SyncDecision, SyncMode, SyncPlan,
+    Action, AppChange, Basis, Change, Condition, FieldChange, KIND_WITHDRAWN, ONCE_APPLIED, PROJECT_MISSING, Phase, SYNC_NEEDS_APPROVAL,
+    SYNC_RUNNING, SyncDecision, SyncMode, SyncPlan,
 };
 pub use dependents::{Dependent, Tie};
 pub use reason::Reason;
+pub use withdrawn::Withdrawn;
 pub use world::World;

@@ -12,6 +12,7 @@ mod gone;
 mod swept;
 mod unseen;
 mod waiting;
+mod withdrawal;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -37,7 +38,7 @@ use crate::plan::application::{self, Input};
 use crate::plan::attempt::Revision;
 use crate::plan::change::NOT_JUDGED;
 use crate::plan::watch::{self, Watch};
-use crate::plan::{AppChange, Basis, SyncMode, SyncPlan, World};
+use crate::plan::{AppChange, Basis, KIND_WITHDRAWN, SyncMode, SyncPlan, World};
 use crate::rules::{DuplicateKey, RenderFailure, RenderedElsewhere, UnstableObject};
 use crate::snapshot::LiveState;
 
@@ -90,7 +91,7 @@ pub(super) fn plan(
     let later = (!later.is_empty()).then(|| later.into_iter().chain(projects.clone()).collect());
     let at_head = |projects| World::new(live, projects, &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
     let later = later.map(at_head);
-    let head = at_head(projects);
+    let head = at_head(projects.clone());
     // What is live says more about the projects before the change than Git does.
     let before = if live.is_assumed() { by_name(&discovered.base_projects) } else { BTreeMap::new() };
     let base = World::new(live, before, &base_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
@@ -119,12 +120,39 @@ pub(super) fn plan(
         before.extend(one.base_plan.map(|plan| (plan.application.id.clone(), plan)));
         plans.extend(one.plan.map(|plan| (plan.application.id.clone(), plan)));
     }
+    let mut users: Vec<Candidate<'_>> = Vec::new();
+    for (automated, withdrawn) in withdrawal::of(&plans, &before).into_iter().filter(|(_, withdrawn)| !withdrawn.losses().is_empty()) {
+        let entries = withdrawal::users(&withdrawn, discovered, sources, &head);
+        let then = at_head(projects.clone()).with_watch_changing(watch_may_change).with_withdrawn(withdrawn.clone());
+        let then = Worlds { head: &then, before_own: None, later: None, ..worlds };
+        for candidate in candidate::of_entries(entries, discovered, sources, true) {
+            let hit = plan_caught(&candidate, then, discovered, sources, true).plan.filter(|plan| withdrawal::hits(plan, &withdrawn));
+            let Some(hit) = hit else { continue };
+            let id = &candidate.entry.id;
+            let so_far = plans.remove(id).or_else(|| {
+                let unchanged = plan_caught(&candidate, worlds, discovered, sources, true).plan?;
+                before.insert(id.clone(), unchanged.clone());
+                Some(unchanged)
+            });
+            let mut plan = match so_far {
+                Some(mut plan) if !automated => {
+                    plan.conditions.extend(hit.conditions.into_iter().filter(|condition| condition.kind == KIND_WITHDRAWN));
+                    plan
+                }
+                _ => hit,
+            };
+            plan.affected = true;
+            plans.insert(id.clone(), plan);
+            users.push(candidate);
+        }
+    }
     // While Applications are deleted, projects are still as they are live.
     let ground = |side: Side| Ground { side, discovered, sources, world: &base };
     waiting::with_parents(&mut plans, &discovered.inventory);
     gone::follow(&mut before, &ground(Side::Base));
     let unknown_hooks = gone::follow(&mut plans, &ground(Side::Head));
-    let by_id: BTreeMap<&AppId, &Candidate<'_>> = candidates.iter().map(|candidate| (&candidate.entry.id, candidate)).collect();
+    let by_id: BTreeMap<&AppId, &Candidate<'_>> =
+        candidates.iter().chain(&users).map(|candidate| (&candidate.entry.id, candidate)).collect();
     for (id, plan) in plans.iter_mut().filter(|(_, plan)| plan.affected) {
         compare(plan, before.get(id), by_id.get(id).copied(), worlds, &planned.unstable);
     }

@@ -285,6 +285,9 @@ pub const SERVER_SIDE_DIFF: &str = "ServerSideDiff";
 /// Kind of a remark on an Application whose project does not exist.
 pub const PROJECT_MISSING: &str = "ProjectMissing";
 
+/// Kind of a remark on an object in a version that the cluster serves until another Application has applied its CustomResourceDefinition.
+pub const KIND_WITHDRAWN: &str = "KindWithdrawn";
+
 /// Kind of a remark on something that Argo CD looks at and presync does not.
 pub const NOT_JUDGED: &str = "NotJudged";
 

@@ -10,6 +10,7 @@ use super::diff::{CompareOptions, DiffContext, IgnoreRules, Method, RespectOptio
 use super::failure;
 use super::schema::Schemas;
 use super::watch::{self, Watch};
+use super::withdrawn::Withdrawn;
 use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER};
 use crate::argocd::{Application, Destination, Project, options};
 use crate::manifest::ResourceKey;
@@ -40,6 +41,7 @@ pub struct World<'a> {
     /// The change may tell Argo CD to look at other namespaces.
     watch_may_change: bool,
     namespaces: HashMap<Arc<str>, Namespaces>,
+    withdrawn: Withdrawn,
 }
 
 /// The namespaces of one cluster, as far as the snapshot shows them.
@@ -96,6 +98,7 @@ impl<'a> World<'a> {
             failures,
             no_failures: failure::Context::default(),
             watch_may_change: false,
+            withdrawn: Withdrawn::default(),
             namespaces: servers.into_iter().map(|server| (Arc::clone(&server), namespaces_of(live, &server))).collect(),
         }
     }
@@ -108,6 +111,16 @@ impl<'a> World<'a> {
     /// The same world, in which the change may tell Argo CD to look at other namespaces.
     pub fn with_watch_changing(self, watch_may_change: bool) -> Self {
         Self { watch_may_change, ..self }
+    }
+
+    /// The same world, in which definitions serve less once they are applied.
+    pub fn with_withdrawn(self, withdrawn: Withdrawn) -> Self {
+        Self { withdrawn, ..self }
+    }
+
+    /// Why the cluster will not serve this kind any more, although it does so now.
+    pub fn withdrawn(&self, server: &str, key: &ResourceKey, version: &str) -> Option<String> {
+        self.withdrawn.of(server, key, version)
     }
 
     /// Whether Argo CD looks at Applications in a namespace.
@@ -164,8 +177,11 @@ impl<'a> World<'a> {
         self.live.scope(server, group, kind).or_else(|| self.defined_kinds.get(&(group.to_owned(), kind.to_owned())).copied())
     }
 
-    /// Why the cluster does not serve this kind, where the snapshot proves it.
+    /// Why the cluster does not serve this kind, where the snapshot or the change proves it.
     pub fn not_served(&self, server: &str, key: &ResourceKey, version: &str) -> Option<String> {
+        if let Some(problem) = self.withdrawn(server, key, version) {
+            return Some(problem);
+        }
         let full = if key.group.is_empty() { version.to_owned() } else { format!("{}/{version}", key.group) };
         match self.live.serves(server, &key.group, version, &key.kind) {
             Serves::Yes | Serves::Unknown => None,

@@ -3,6 +3,7 @@
 use super::draft::Findings;
 use super::facts::{View, app_name, draft_of_condition, of_conditions};
 use crate::manifest::ResourceKey;
+use crate::plan::KIND_WITHDRAWN;
 use crate::snapshot::kinds::is_built_in;
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
@@ -20,6 +21,21 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
                 draft_of_condition(plan, condition, message, "/apiVersion", "not served").help(other_version(key, &version))
             }
         });
+    }
+    withdrawn(view, findings);
+}
+
+/// Objects in a version that the cluster serves no longer once a CustomResourceDefinition of the change is applied.
+fn withdrawn(view: &View<'_>, findings: &mut Findings<'_>) {
+    for (plan, condition) in of_conditions(view, KIND_WITHDRAWN) {
+        let message = format!(
+            "{}: from then on the whole sync of {} is refused, also for objects that have nothing to do with it",
+            condition.message.trim_end_matches('.'),
+            app_name(plan)
+        );
+        let help = "Move the objects to a version that stays, and keep the old one in `spec.versions` with `served: true` until no Application \
+                    renders it any more.";
+        findings.push(draft_of_condition(plan, condition, message, "/apiVersion", "not served any more").help(help));
     }
 }
 

@@ -89,7 +89,8 @@ impl Planner<'_> {
     fn standing(&self, pair: &Pair, diff: Option<&ObjectDiff>) -> Standing {
         match (&pair.target, &pair.live) {
             (Some(target), _) if hook::is_skipped(&target.object) => Standing::Without,
-            (Some(_), Some(_)) if diff.is_some_and(|diff| !diff.modified) => Standing::Synced,
+            // In a version that is served no longer the live object is not found.
+            (Some(target), Some(_)) if diff.is_some_and(|diff| !diff.modified) && self.withdrawn(target).is_none() => Standing::Synced,
             (Some(_), _) => Standing::OutOfSync,
             (None, Some(live)) if !self.self_referenced(live) => Standing::Without,
             (None, Some(live)) if hook::is_hook(live.object()) => Standing::HookLeft,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Compared, Hook, Planner};
 use crate::argocd::{hook, options};
 use crate::manifest::{Manifest, ResourceKey, key::version_of, metadata_str};
-use crate::plan::change::Condition;
+use crate::plan::change::{Condition, KIND_WITHDRAWN};
 use crate::plan::diff::{Method, ObjectDiff};
 use crate::plan::failure::{self, Apply, ApplyStrategy, Certainty, Outcome};
 use crate::plan::pairing::Pair;
@@ -104,7 +104,7 @@ impl Planner<'_> {
             let about = |kind, message| Condition { kind, message, key: Some(target.key.clone()), origin: Some(target.origin.clone()) };
             match versionless(target) {
                 Some(problem) => found.push(about(SYNC_REFUSED, problem)),
-                None => found.extend(self.unserved(target).map(|problem| about("KindNotServed", problem))),
+                None => found.extend(self.unserved(target).map(|problem| about(self.unserved_kind(target), problem))),
             }
             found.extend(self.denied(&target.key).map(|problem| about("ProjectDenies", problem)));
             found.extend(self.nameless(target, is_hook).map(|problem| about(SYNC_REFUSED, problem)));
@@ -130,6 +130,15 @@ impl Planner<'_> {
             && self.options().has("SkipDryRunOnMissingResource=true"))
             || options::object_has(&target.object, "SkipDryRunOnMissingResource=true");
         (!skipped && !self.brings_kind(&target.key)).then_some(problem)
+    }
+
+    fn unserved_kind(&self, target: &Manifest) -> &'static str {
+        if self.withdrawn(target).is_some() { KIND_WITHDRAWN } else { "KindNotServed" }
+    }
+
+    /// Why the cluster will not serve the version of this target any more.
+    pub(super) fn withdrawn(&self, target: &Manifest) -> Option<String> {
+        self.world.withdrawn(&self.server, &target.key, version_of(&target.object))
     }
 
     /// Whether a CustomResourceDefinition of this group and kind is among the targets; versions do not count here.
