@@ -61,6 +61,8 @@ pub struct Context<'a> {
     /// Whether the live objects are the base revision's targets standing in for a cluster: then all they have was applied,
     /// and what leaves the target is removed.
     pub assumed_live: bool,
+    /// Whether an object that is not known to be live may be live all the same: nothing speaks for the cluster.
+    pub may_be_live: bool,
     /// Whether `Force=true` breaks server-side apply, as it does up to Argo CD 3.5 (`resource_ops.go:newApplyOptions` gives kubectl both flags).
     pub force_breaks_server_side_apply: bool,
 }
@@ -74,6 +76,7 @@ impl Default for Context<'_> {
             schemas: None,
             secret_values_known: false,
             assumed_live: false,
+            may_be_live: false,
             force_breaks_server_side_apply: true,
         }
     }
@@ -376,8 +379,10 @@ fn update_problem(change: &Change<'_>) -> Option<Problem> {
 }
 
 fn creation_problem(subject: &Subject<'_>, target: &Value, apply: Apply, context: &Context<'_>) -> Option<Problem> {
+    // A few fields that are applied server-side may be meant for an object that somebody else has made.
+    let is_part = context.may_be_live && apply.strategy == ApplyStrategy::ServerSide;
     types::problem(subject, target, context.schemas())
-        .or_else(|| required::problem(subject, target, None, context.schemas()))
+        .or_else(|| required::problem(subject, target, None, context.schemas()).filter(|_| !is_part))
         .or_else(|| metadata::problem(subject, target))
         .or_else(|| size::problem(subject, target, target, apply.strategy))
         .or_else(|| custom::creation_problem(subject, target))

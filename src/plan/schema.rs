@@ -4,6 +4,7 @@
 mod check;
 mod custom;
 pub mod quantity;
+mod required;
 mod shipped;
 mod table;
 
@@ -80,6 +81,11 @@ impl Schemas {
         self.tables().find_map(|table| table.kind(api_version, kind)?.node(table))
     }
 
+    /// Whether the fields of an object's kind are known.
+    pub fn has_type(&self, object: &Value) -> bool {
+        self.object_type(object).is_some()
+    }
+
     /// The type by which the API server accepts or refuses an object: that of its kind, else that of the CRD that Argo CD ships for it.
     fn judged_type(&self, object: &Value) -> Option<Node<'_>> {
         static SHIPPED: OnceLock<Table> = OnceLock::new();
@@ -126,7 +132,7 @@ impl Schemas {
         self.judged_type(object).map(|node| check::type_errors(node, object)).unwrap_or_default()
     }
 
-    /// The fields for whose absence the API server refuses the object; empty for the kinds of Kubernetes and for unknown ones.
+    /// The fields for whose absence the API server refuses the object; empty for unknown kinds.
     pub fn missing_fields(&self, object: &Value) -> Vec<MissingFields> {
         self.judged_type(object).map(|node| check::missing_fields(node, object)).unwrap_or_default()
     }

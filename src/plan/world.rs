@@ -74,7 +74,9 @@ impl<'a> World<'a> {
         for server in &servers {
             let crds = of_kind(server, "apiextensions.k8s.io", "CustomResourceDefinition").collect::<Vec<_>>();
             let classes = of_kind(server, "storage.k8s.io", "StorageClass");
-            failures.insert(Arc::clone(server), failure::Context::from_objects(classes.chain(crds.iter().copied())));
+            let known = failure::Context::from_objects(classes.chain(crds.iter().copied()));
+            let may_be_live = live.is_assumed() || !live.covers(server);
+            failures.insert(Arc::clone(server), failure::Context { may_be_live, ..known });
             live_definitions.extend(crds);
         }
         let schemas = Arc::new(Schemas::with_crds(live_definitions.into_iter().chain(definitions.iter().copied())));
@@ -96,7 +98,7 @@ impl<'a> World<'a> {
             no_rules: IgnoreRules::default(),
             system_problem,
             failures,
-            no_failures: failure::Context::default(),
+            no_failures: failure::Context { may_be_live: true, ..failure::Context::default() },
             watch_may_change: false,
             withdrawn: Withdrawn::default(),
             namespaces: servers.into_iter().map(|server| (Arc::clone(&server), namespaces_of(live, &server))).collect(),

@@ -1,7 +1,7 @@
-//! Fields that Argo CD's own kinds must have: an Application without `spec.project` is refused.
+//! Fields that an object must have: a Deployment without `spec.selector` and an Application without `spec.project` are refused.
 //!
-//! Takes one object as the API server is asked to store it; hands on the first place where such fields are missing. Other custom resources are
-//! not looked at: an admission webhook may fill in what their manifests leave out, before the API server asks.
+//! Takes one object as the API server is asked to store it; hands on the first place where such fields are missing. Custom resources other than
+//! Argo CD's are not looked at: an admission webhook may fill in what their manifests leave out, before the API server asks.
 
 use serde_json::Value;
 
@@ -14,9 +14,10 @@ const KINDS: &[&str] = &["Application", "ApplicationSet", "AppProject"];
 
 /// The first place of an object that lacks what it must have. What the live object lacks as well was accepted.
 ///
-/// Source: Argo CD `manifests/crds`.
+/// Source: Argo CD `manifests/crds`, and [`Schemas::missing_fields`] for the kinds of Kubernetes.
 pub(super) fn problem(subject: &Subject<'_>, object: &Value, live: Option<&Value>, schemas: &Schemas) -> Option<Problem> {
-    if subject.group != GROUP || !KINDS.contains(&subject.kind) {
+    let is_argocd = subject.group == GROUP && KINDS.contains(&subject.kind);
+    if !is_argocd && !Schemas::builtin().has_type(object) {
         return None;
     }
     let missing = schemas.missing_fields(object);
@@ -30,6 +31,7 @@ pub(super) fn problem(subject: &Subject<'_>, object: &Value, live: Option<&Value
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Apply, ApplyStrategy, Context, Outcome, foresee_apply, foresee_create};
     use super::*;
     use serde_json::json;
 
@@ -78,5 +80,62 @@ mod tests {
         let mut other = application(json!({}));
         other["kind"] = json!("Rollout");
         assert_eq!(message(&other, None, &schemas), None);
+    }
+
+    fn deployment(spec: Value) -> Value {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}, "spec": spec})
+    }
+
+    #[test]
+    fn kinds_of_kubernetes_need_what_their_validation_asks_for_after_defaults() {
+        let missing = |object: &Value| message(object, None, Schemas::builtin());
+        let container = json!({"name": "web", "image": "web:1"});
+        let template = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [container]}});
+        let whole = deployment(json!({"selector": {"matchLabels": {"app": "web"}}, "template": template}));
+        assert_eq!(missing(&whole), None);
+        let found = missing(&deployment(json!({"template": template}))).unwrap();
+        assert!(found.starts_with("Deployment shop/web has no spec.selector, without which the API server does not accept it"), "{found}");
+        let mut nameless = whole.clone();
+        nameless["spec"]["template"]["spec"]["containers"] = json!([{"image": "web:1", "ports": [{"name": "http"}]}]);
+        assert!(missing(&nameless).is_some_and(|text| text.contains("has no spec.template.spec.containers[0].name,")));
+        let ingress = json!({"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "web"},
+            "spec": {"rules": [{"http": {"paths": [{"path": "/", "backend": {"service": {"name": "web", "port": {"number": 80}}}}]}}]}});
+        assert!(missing(&ingress).is_some_and(|text| text.contains("has no spec.rules[0].http.paths[0].pathType,")));
+        let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": {"ports": [{"targetPort": 80}]}});
+        assert!(missing(&service).is_some_and(|text| text.contains("has no spec.ports[0].port,")));
+    }
+
+    #[test]
+    fn what_the_server_fills_in_or_takes_as_nothing_may_be_left_out() {
+        let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x"},
+            "roleRef": {"kind": "Role", "name": "x"}, "subjects": [{"kind": "ServiceAccount", "name": "x"}]});
+        let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "x"},
+            "spec": {"template": {"spec": {"containers": [{"name": "x"}], "restartPolicy": "Never"}}}});
+        let class = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "x"}});
+        let policy =
+            json!({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "x"}, "spec": {"ingress": [{}]}});
+        let account =
+            json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "x"}, "secrets": [{}], "imagePullSecrets": [{}]});
+        for object in [binding, job, class, policy, account] {
+            assert_eq!(message(&object, None, Schemas::builtin()), None, "{object}");
+        }
+        let patch = deployment(
+            json!({"selector": {}, "template": {"spec": {"containers": [{"$patch": "delete", "name": "x"}, {"$patch": "replace"}]}}}),
+        );
+        assert_eq!(message(&patch, None, Schemas::builtin()), None, "a directive is no container");
+    }
+
+    #[test]
+    fn a_part_that_is_applied_server_side_may_be_meant_for_an_object_that_nobody_has_shown() {
+        let part = deployment(json!({"replicas": 3}));
+        let unknown = Context { may_be_live: true, ..Context::default() };
+        let apply = |strategy| Apply { strategy, force: false };
+        assert!(foresee_create(&part, apply(ApplyStrategy::ServerSide), &unknown).is_none());
+        assert!(foresee_create(&part, apply(ApplyStrategy::ServerSide), &Context::default()).is_some());
+        assert!(foresee_create(&part, apply(ApplyStrategy::ClientSide), &unknown).is_some());
+        let live = deployment(json!({"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+            "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "web"}]}}}));
+        let update = foresee_apply(&part, &live, apply(ApplyStrategy::ServerSide), &Context::default());
+        assert_eq!(update, Outcome::Update, "the live object has the rest");
     }
 }

@@ -103,7 +103,9 @@ fn fields(node: Node<'_>, map: &Map<String, Value>, pointer: &mut String, depth:
     let open = node.as_struct().is_some_and(|own| own.open);
     let required = node.as_struct().map(|own| own.required.as_slice()).unwrap_or_default();
     // A null is dropped before the API server asks what is there.
-    let missing: Vec<String> = required.iter().filter(|name| map.get(*name).is_none_or(Value::is_null)).cloned().collect();
+    // With a directive of a strategic merge patch it is no value by itself.
+    let is_value = !map.contains_key("$patch");
+    let missing: Vec<String> = required.iter().filter(|name| is_value && map.get(*name).is_none_or(Value::is_null)).cloned().collect();
     if !missing.is_empty() {
         report(Problem::Missing(MissingFields { pointer: pointer.clone(), fields: missing }));
     }

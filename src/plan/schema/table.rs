@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::required::REQUIRED;
 use super::{Node, Scope};
 
 /// What kind of value stands at a place.
@@ -103,7 +104,7 @@ pub struct StructType {
     pub atomic: bool,
     /// It may hold fields that are not named (`x-kubernetes-preserve-unknown-fields`).
     pub open: bool,
-    /// The fields that it must have and that nothing fills in. Known for the parts of CRDs only.
+    /// The fields that it must have and that nothing fills in.
     pub required: Vec<String>,
 }
 
@@ -170,7 +171,9 @@ impl Table {
             for name in structs.keys() {
                 let full = format!("{package}.{name}");
                 table.named.insert(full.clone(), Shape::Struct(table.types.len()));
-                table.types.push(StructType { name: full, ..StructType::default() });
+                let required = REQUIRED.binary_search_by(|(one, _)| (*one).cmp(&full)).ok().and_then(|index| REQUIRED.get(index));
+                let required = required.into_iter().flat_map(|(_, fields)| *fields).map(|&field| field.to_owned()).collect();
+                table.types.push(StructType { name: full, required, ..StructType::default() });
             }
         }
         let mut index = 0;
