@@ -32,6 +32,6 @@ pub use kinds::{ApiResource, KindName, Scope, Serves};
 pub use live::{LiveObject, LiveState, SnapshotSource};
 pub use load::{Input, load, load_from, load_inputs};
 pub use owners::Owner;
-pub use redact::{REDACTED, SecretNames, is_redacted};
+pub use redact::{REDACTED, SecretNames, is_redacted, may_be_secret};
 pub use store::{Access, save};
 pub use summary::{ClusterSummary, Summary, summary};

@@ -71,7 +71,21 @@ pub(super) fn locate(
             settle(finding, suppression, of_this_change, counts_of_this_change);
         }
     }
-    outcome.texts = texts.into_iter().map(|(file, text)| (file, mask::mask(&text).into())).collect();
+    outcome.texts = shown(texts, &outcome.findings);
+}
+
+/// The texts as people may see them.
+fn shown(texts: Texts, findings: &[Finding]) -> Texts {
+    let mut pointed: BTreeMap<(Side, &str), BTreeSet<u32>> = BTreeMap::new();
+    for place in findings.iter().flat_map(|finding| &finding.locations) {
+        pointed.entry((place.side, &*place.path)).or_default().insert(place.line);
+    }
+    let none = BTreeSet::new();
+    let masked = texts.into_iter().map(|((side, path), text)| {
+        let text = mask::mask(&path, &text, pointed.get(&(side, &*path)).unwrap_or(&none)).into();
+        ((side, path), text)
+    });
+    masked.collect()
 }
 
 /// Says in words which values decide.
@@ -113,7 +127,8 @@ pub(super) fn add(mut findings: Vec<Finding>, outcome: &mut Outcome, revisions: 
     }
     outcome.findings.append(&mut findings);
     crate::rules::sort(&mut outcome.findings);
-    outcome.texts.extend(texts.into_iter().map(|(file, text)| (file, mask::mask(&text).into())));
+    let texts = shown(texts, &outcome.findings);
+    outcome.texts.extend(texts);
 }
 
 /// What stands for a place in a chart that is not in the repository: a value file that the change alters, else the Application that names the

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::planning::planned_mode;
-use super::sources::Render;
+use super::sources::{Render, not_in_this_clone};
 use crate::argocd::names::GROUP;
 use crate::argocd::{Application, GeneratePaths};
 use crate::manifest::ResourceKey;
@@ -31,10 +31,8 @@ pub(super) fn not_tracked(input: &Input<'_>, world: &World<'_>, revision: &str) 
 pub(super) fn followed<'r>(render: &'r Render, base: Option<&Application>, head: &Application) -> Cow<'r, Render> {
     match render {
         Render::NotTracked(revision) if base.is_none_or(|base| base.spec.sources() != head.spec.sources()) => {
-            let why = format!(
-                "the change makes it follow {revision}, which this clone does not have; fetch it with `git fetch --tags origin {revision}`"
-            );
-            Cow::Owned(Render::Unjudged("the source".to_owned(), why))
+            let what = format!("the source at {revision}, which the change makes it follow");
+            Cow::Owned(Render::Unjudged(what, not_in_this_clone(revision)))
         }
         render => Cow::Borrowed(render),
     }

@@ -10,7 +10,7 @@ mod references;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use self::cluster::{capabilities, settings};
 use self::known::{Known, Reads};
@@ -340,6 +340,11 @@ impl<'a> Sources<'a> {
         let sources = application.spec.dry_sources();
         let missing = sources.iter().filter(|source| self.is_here(source)).find_map(|source| self.files(source, side).err());
         if let Some(revision) = missing {
+            // What the change does to another source reaches the Application all the same.
+            let is_reached = |source: &&Source| self.is_here(source) && self.pin(source).is_none();
+            if sources.iter().any(|source| is_reached(&source)) {
+                return Render::Unjudged(format!("the source at {revision}"), not_in_this_clone(&revision));
+            }
             return Render::NotTracked(revision);
         }
         let identity = Identity::of(application, &self.workshop.settings);
@@ -394,9 +399,7 @@ impl<'a> Sources<'a> {
         if !self.is_here(source) {
             return Err(Stop::unjudged(named(), "it is not in this repository; say --repo-url if it is"));
         }
-        let (tree, revision) = self
-            .files(source, side)
-            .map_err(|revision| Stop::unjudged(named(), format!("this clone does not have the revision {revision}")))?;
+        let (tree, revision) = self.files(source, side).map_err(|revision| Stop::unjudged(named(), not_in_this_clone(&revision)))?;
         let broken = match side {
             Side::Base => &self.broken_links[0],
             Side::Head => &self.broken_links[1],
@@ -478,7 +481,8 @@ impl<'a> Sources<'a> {
 
     /// What the destination cluster of an Application is able to do.
     fn capabilities_of(&self, application: &Application) -> &Capabilities {
-        static UNKNOWN: Capabilities = Capabilities { kube_version: String::new(), api_versions: Vec::new() };
+        static UNKNOWN: LazyLock<Capabilities> =
+            LazyLock::new(|| Capabilities { kube_version: String::new(), api_versions: LiveState::usual_api_versions() });
         let destination = &application.spec.destination;
         let server = destination.server.trim_end_matches('/');
         let key = match (server, destination.name.as_str()) {
@@ -495,6 +499,11 @@ impl<'a> Sources<'a> {
 /// Source: Argo CD `reposerver/repository/repository.go:GenerateManifest`, `util/argo/argo.go`.
 fn is_nothing(application: &Application, source: &Source) -> bool {
     application.spec.is_multi_source() && source.path.is_empty() && source.chart.is_empty()
+}
+
+/// Why nothing is rendered from a revision, and what helps.
+pub(super) fn not_in_this_clone(revision: &str) -> String {
+    format!("this clone does not have the revision {revision}; fetch it with `git fetch --tags origin {revision}`")
 }
 
 fn program(configured: &Option<Program>) -> Option<&str> {

@@ -8,6 +8,7 @@ mod edit;
 mod options;
 mod places;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
@@ -202,7 +203,7 @@ impl KustomizeTool {
     /// Why a build failed: the user's fault where Argo CD would fail as well, else not judged.
     fn failed(&self, request: &Request<'_>, copy: &Copy, error: &ProgramError) -> Stop {
         let said = match error {
-            ProgramError::Failed { stderr, .. } => copy.readable(last_error(stderr)),
+            ProgramError::Failed { stderr, .. } => self.closure.without_secrets(&copy.readable(&last_error(stderr))),
             other => other.to_string(),
         };
         let said = without_passwords(&said);
@@ -358,10 +359,15 @@ fn without_passwords(text: &str) -> String {
 }
 
 /// What the program says is wrong: its output without warnings before it.
-fn last_error(stderr: &str) -> &str {
+fn last_error(stderr: &str) -> Cow<'_, str> {
     let stderr = stderr.trim();
+    // kubectl logs it, with the time and its process.
+    let logged = stderr.lines().find_map(|line| line.split_once("] \"command failed\" err=")).map(|(_, error)| error);
+    if let Some(error) = logged.and_then(|error| serde_json::from_str::<String>(error).ok()) {
+        return Cow::Owned(error);
+    }
     let start = ["error: ", "Error: "].iter().filter_map(|sign| stderr.find(sign).map(|at| at + sign.len())).min().unwrap_or(0);
-    stderr.get(start..).unwrap_or(stderr)
+    Cow::Borrowed(stderr.get(start..).unwrap_or(stderr))
 }
 
 fn shown(path: &str) -> &str {

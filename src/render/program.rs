@@ -160,7 +160,9 @@ const NETWORK_VARIABLES: [&str; 9] =
 /// The variables of the user's environment that a program needs for the network, and one that keeps Git from asking for passwords.
 pub fn network_environment() -> Vec<(OsString, OsString)> {
     let inherited = NETWORK_VARIABLES.iter().filter_map(|name| Some((OsString::from(name), std::env::var_os(name)?)));
-    inherited.chain([("GIT_TERMINAL_PROMPT".into(), "0".into())]).collect()
+    // Without `file` Git clones nothing that lies on this machine.
+    let git = [("GIT_TERMINAL_PROMPT", "0"), ("GIT_ALLOW_PROTOCOL", "http:https:ssh:git")];
+    inherited.chain(git.map(|(name, value)| (name.into(), value.into()))).collect()
 }
 
 /// The versions of programs, each asked for once a run.

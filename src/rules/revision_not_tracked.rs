@@ -6,13 +6,25 @@ use super::facts::{View, enumerate, of_conditions};
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     for (plan, condition) in of_conditions(view, "RevisionNotTracked") {
         let spec = &plan.application.spec;
-        let paths: Vec<&str> = spec.sources().iter().map(|source| source.path.as_str()).filter(|path| !path.is_empty()).collect();
+        let follows = |revision: &str| condition.message.contains(&format!(" tracks {revision},"));
+        let sources = spec.sources();
+        let pinned: Vec<usize> =
+            (0..sources.len()).filter(|index| sources.get(*index).is_some_and(|one| follows(&one.target_revision))).collect();
+        let paths: Vec<&str> = pinned
+            .iter()
+            .filter_map(|index| sources.get(*index))
+            .map(|source| source.path.as_str())
+            .filter(|path| !path.is_empty())
+            .collect();
         let name = &plan.application.id.name;
         let what = if paths.is_empty() { "Files".to_owned() } else { enumerate(&paths, 3) };
         let message = format!("{what} of Application {name} may change, but {}", condition.message.trim_end_matches('.'));
-        let pointer = if spec.is_multi_source() { "/spec/sources" } else { "/spec/source/targetRevision" };
+        let pointer = match pinned.first() {
+            Some(index) if spec.is_multi_source() => format!("/spec/sources/{index}/targetRevision"),
+            _ => "/spec/source/targetRevision".to_owned(),
+        };
         let draft = Draft::of_application(&plan.application, message).introduced(plan.affected);
-        findings.push(draft.at(plan.origin.as_ref(), pointer, "follows this revision"));
+        findings.push(draft.at(plan.origin.as_ref(), &pointer, "follows this revision"));
     }
 }
 

@@ -18,6 +18,11 @@ impl Builtin {
     }
 }
 
+/// All entries.
+pub(super) fn all() -> &'static [Builtin] {
+    TABLE
+}
+
 /// The entry of a kind.
 pub(super) fn find(group: &str, kind: &str) -> Option<&'static Builtin> {
     let index = TABLE.binary_search_by(|entry| (entry.group, entry.kind).cmp(&(group, kind))).ok()?;

@@ -118,6 +118,19 @@ impl Kinds {
         }
     }
 
+    /// Group, version and kind of everything that is known to be served: what is listed, else what is built in, is defined or has been seen.
+    pub(super) fn served(&self) -> BTreeSet<(&str, &str, &str)> {
+        let built_in = builtin::all().iter().filter(|kind| self.listed.is_none() && (self.has_argocd || !kind.is_argocd()));
+        let built_in = built_in.flat_map(|kind| kind.versions.iter().map(|version| (kind.group, *version, kind.kind)));
+        let tables = match &self.listed {
+            Some(listed) => vec![listed],
+            None => vec![&self.defined, &self.seen],
+        };
+        let kinds = tables.into_iter().flatten().flat_map(|(group, kinds)| kinds.iter().map(move |(kind, known)| (group, kind, known)));
+        let known = kinds.flat_map(|(group, kind, known)| known.versions.iter().map(move |version| (&**group, &**version, &**kind)));
+        built_in.chain(known).collect()
+    }
+
     /// Whether a kind lives in namespaces; `None` where nothing says.
     pub(super) fn scope(&self, group: &str, kind: &str) -> Option<Scope> {
         let of = |table: &Table| find(table, group, kind).and_then(|known| known.scope);

@@ -279,6 +279,19 @@ impl LiveState {
         }
     }
 
+    /// What a cluster is known to serve, as Helm names it: `apps/v1` and `apps/v1/Deployment`.
+    pub fn api_versions(&self, cluster: &str) -> Vec<String> {
+        match self.index(cluster) {
+            Some(index) => names_of(&index.kinds),
+            None => Self::usual_api_versions(),
+        }
+    }
+
+    /// The same of a cluster of which nothing is known: what every cluster serves.
+    pub fn usual_api_versions() -> Vec<String> {
+        names_of(&super::kinds::Kinds::default())
+    }
+
     /// A version in which a cluster serves a kind, where the snapshot tells.
     pub fn served_version(&self, cluster: &str, group: &str, kind: &str) -> Option<String> {
         // No kind has an empty version, so that what is served is served in another one.
@@ -301,6 +314,15 @@ impl LiveState {
     fn objects_of(&self, cluster: &str) -> &[Arc<LiveObject>] {
         self.index(cluster).and_then(|index| self.objects.get(index.objects.clone())).unwrap_or_default()
     }
+}
+
+/// Source: Argo CD `util/argo/argo.go:APIResourcesToStrings`.
+fn names_of(kinds: &super::kinds::Kinds) -> Vec<String> {
+    let names = kinds.served().into_iter().flat_map(|(group, version, kind)| {
+        let version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+        [format!("{version}/{kind}"), version]
+    });
+    names.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 #[cfg(test)]

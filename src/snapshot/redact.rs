@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::argocd::names::{GROUP, LAST_APPLIED};
 
 use crate::manifest::key::split_api_version;
-pub use values::SecretNames;
+pub use values::{SecretNames, may_be_secret};
 
 /// Stands where a secret value stood. It never says that two values are equal.
 pub const REDACTED: &str = "presync:redacted";

@@ -151,7 +151,9 @@ impl Reach {
             || in_vain(&entry.base, &base, Side::Base);
         let in_changed = |application: &Arc<Application>| discovered.changed_projects.contains(&application.spec.project);
         let project_changes = base.is_some() && head.as_ref().is_some_and(in_changed);
-        let untracked = head.as_ref().and_then(|head| sources.untracked(head));
+        // A change that moves the revision reaches the Application by that.
+        let is_moved = |head: &Application| base.as_ref().is_some_and(|base| base.spec.sources() != head.spec.sources());
+        let untracked = head.as_ref().filter(|head| !is_moved(head)).and_then(|head| sources.untracked(head));
         let differs = match (&base, &head) {
             (Some(base), Some(head)) => base.object != head.object,
             _ => true,

@@ -22,16 +22,9 @@ pub(super) fn settings(config: &Config, live: Option<&LiveState>) -> Settings {
 
 /// What each cluster is able to do, by server URL and by name.
 pub(super) fn capabilities(live: &LiveState) -> BTreeMap<Arc<str>, Capabilities> {
-    let of = |cluster: &ClusterInfo| {
-        let served = cluster.api_resources.iter().flatten().flat_map(|resource| {
-            let version =
-                if resource.group.is_empty() { resource.version.clone() } else { format!("{}/{}", resource.group, resource.version) };
-            [format!("{version}/{}", resource.kind), version]
-        });
-        let mut api_versions: Vec<String> = served.collect();
-        api_versions.sort();
-        api_versions.dedup();
-        Capabilities { kube_version: cluster.kubernetes_version.clone().unwrap_or_default(), api_versions }
+    let of = |cluster: &ClusterInfo| Capabilities {
+        kube_version: cluster.kubernetes_version.clone().unwrap_or_default(),
+        api_versions: live.api_versions(&cluster.server),
     };
     let mut found = BTreeMap::new();
     for cluster in live.clusters() {

@@ -123,6 +123,12 @@ impl<'a> Bench<'a> {
     pub(super) fn failed(&self, said: &str) -> Stop {
         let request = self.request;
         let text = message::readable(said);
+        let is_told = self.arguments.iter().any(|argument| argument.to_string_lossy().starts_with("--kube-version"));
+        if !is_told && text.contains("which is incompatible with Kubernetes") {
+            let why =
+                "it asks for certain versions of Kubernetes, and the cluster's is not known; give a snapshot, or say helm.kubeVersion";
+            return Stop::unjudged(format!("the chart {}", shown(request)), why);
+        }
         let error = RenderError::new("render-failed", format!("helm cannot render the chart {}: {text}", shown(request)), MEND);
         match message::place(&text, &request.tree, &request.path).filter(|_| !is_fetched(request)) {
             Some((path, line, column)) => error.at(&path, request.side, line, column).into(),

@@ -55,6 +55,10 @@ pub(super) struct Closure {
     pub(super) remote_charts: BTreeSet<(Arc<str>, String)>,
     /// Paths that leave the repository, and who names them.
     pub(super) outside: BTreeSet<(Arc<str>, String)>,
+    /// What Secrets are made from, as it stands in kustomizations.
+    secrets: Vec<String>,
+    /// Whether Secrets are generated at all.
+    makes_secrets: bool,
     /// A kustomization that uses Helm charts.
     pub(super) uses_helm: Option<Arc<str>>,
     /// Files that are used as patches.
@@ -105,6 +109,21 @@ impl Closure {
         named.or_else(|| self.kustomizations.first().map(|top| Arc::clone(&top.file)))
     }
 
+    /// A message without what Secrets are made from.
+    pub(super) fn without_secrets(&self, message: &str) -> String {
+        // What is wrong with an entry is said with the entry itself, which may come from a file.
+        if let Some((before, _)) = message.split_once("loading KV pairs").filter(|_| self.makes_secrets) {
+            return format!("{before}loading KV pairs: an entry is not right (it is not shown, since it may become a Secret)");
+        }
+        // A plugin's configuration is told whole, patches of Secrets and all.
+        let message = match message.split_once("with config: `") {
+            Some((before, rest)) => format!("{before}with its configuration{}", rest.rsplit_once('`').map_or("", |(_, after)| after)),
+            None => message.to_owned(),
+        };
+        let worth_hiding = self.secrets.iter().filter(|secret| secret.trim().len() > 2);
+        worth_hiding.fold(message, |message, secret| message.replace(secret.as_str(), "***"))
+    }
+
     /// Reads the kustomization of a folder and what it names.
     fn visit(&mut self, files: Files<'_>, folder: &str) {
         if !self.visited.insert(folder.to_owned()) {
@@ -142,6 +161,12 @@ impl Closure {
         }
         for generator in ["configMapGenerator", "secretGenerator"].iter().flat_map(|name| items(name)) {
             self.generator(folder, generator, &file);
+        }
+        for generator in items("secretGenerator") {
+            self.makes_secrets = true;
+            for literal in strings(generator.get("literals")) {
+                self.secrets.extend(literal.split_once('=').map(|(_, value)| value.to_owned()).into_iter().chain([literal.to_owned()]));
+            }
         }
         for text in ["generators", "transformers", "validators"].iter().flat_map(|name| texts(name)) {
             self.plugin(files, folder, text, &file);
@@ -185,7 +210,7 @@ impl Closure {
 
     /// A file that is read; one from elsewhere where it is a URL.
     fn read(&mut self, folder: &str, path: &str, named_in: &Arc<str>) {
-        if path.contains("://") {
+        if path.contains("://") && !is_on_this_machine(path) {
             self.remote.insert((Arc::clone(named_in), path.to_owned()));
         } else if let Some(path) = self.inside(folder, path, named_in) {
             self.inputs.file(&path);
@@ -244,7 +269,11 @@ impl Closure {
 
     /// The clean path of what a kustomization names; noted where it leaves the repository.
     fn inside(&mut self, folder: &str, path: &str, named_in: &Arc<str>) -> Option<String> {
-        let here = if path.starts_with('/') { None } else { clean_path(&join(folder, path)) };
+        if is_on_this_machine(path) {
+            self.outside.insert((Arc::clone(named_in), path.to_owned()));
+            return None;
+        }
+        let here = clean_path(&join(folder, path));
         if here.is_none() && !is_remote(path) {
             self.outside.insert((Arc::clone(named_in), path.to_owned()));
         }
@@ -264,6 +293,12 @@ fn strings(value: Option<&Value>) -> impl Iterator<Item = &str> {
 /// Whether a text is a document of its own and no path.
 fn is_inline(text: &str) -> bool {
     text.contains('\n') || text.trim_start().starts_with('{')
+}
+
+/// Whether a path names something on the machine that builds, and not in the repository; Git would clone it from there.
+fn is_on_this_machine(path: &str) -> bool {
+    let address = path.strip_prefix("git::").unwrap_or(path);
+    address.starts_with('/') || address.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
 }
 
 /// Whether something that is not in the tree is an address of another repository or of a file.

@@ -231,6 +231,28 @@ fn a_path_out_of_the_repository_fails_without_a_build() {
 }
 
 #[test]
+fn what_lies_on_the_machine_that_builds_is_never_read() {
+    for base in ["file:///srv/other.git//base?ref=main", "git::file:///srv/other.git//base", "/srv/other//base?ref=main", "FILE:///srv/x"] {
+        let overlay = format!("resources:\n- {base}\n");
+        let error = failure(render(&layout(&overlay, &[]), json!({})));
+        assert!(error.message.contains("which is not in the repository"), "{}", error.message);
+    }
+    let file = "configMapGenerator:\n- name: a\n  files: ['file:///etc/hostname']\n";
+    assert!(failure(render(&layout(file, &[]), json!({}))).message.contains("which is not in the repository"));
+}
+
+#[test]
+fn a_failure_shows_nothing_that_may_become_a_secret() {
+    let literal = "resources: [../base]\nsecretGenerator:\n- name: a\n  literals: [canary]\n";
+    let patch = "resources: [../base]\npatches:\n- patch: |\n    kind: Secret\n    metadata: {name: a}\n    stringData: {a: canary}\n";
+    for overlay in [literal, patch] {
+        let error = failure(render(&layout(overlay, &[]), json!({})));
+        assert!(!error.message.contains("canary"), "{}", error.message);
+        assert!(!error.message.contains("run.go"), "{}", error.message);
+    }
+}
+
+#[test]
 fn a_failure_names_the_file_and_shows_paths_of_the_repository() {
     let error = failure(render(&layout("resources: [../base, missing.yaml]\n", &[]), json!({})));
     assert!(error.message.contains("overlay/missing.yaml") && !error.message.contains("/tmp/"), "{error}");

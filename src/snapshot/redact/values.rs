@@ -119,6 +119,11 @@ impl SecretNames {
     }
 }
 
+/// Whether a value is secret by its name, or a URL with a password in it.
+pub fn may_be_secret(name: &str, value: &str) -> bool {
+    SecretNames::default().is_secret_value(name, value)
+}
+
 /// Parts of a name that mark its value as secret, without regard to case and separators.
 const SECRET_PARTS: [&str; 11] = [
     "password",
