@@ -24,6 +24,8 @@ use clap::{Parser, Subcommand};
 
 use crate::finding::bug;
 use crate::render::jsonnet;
+#[cfg(unix)]
+use crate::render::leftovers;
 
 /// Shows what Argo CD will do to your cluster because of a change, and stops the merges that would hurt.
 #[derive(Debug, Parser)]
@@ -88,6 +90,11 @@ pub fn run() -> ExitCode {
     crate::snapshot::capture::choose_cryptography();
     let cli = Cli::parse();
     bug::tell_only_once();
+    // A capture ends by itself, and says so.
+    #[cfg(unix)]
+    if !matches!(cli.command, Command::Snapshot(_)) {
+        leave_nothing_behind();
+    }
     let result =
         bug::caught(|| "the command".to_owned(), || dispatch(cli.command)).unwrap_or_else(|bug| Err(miette::miette!("{bug}").into()));
     match result {
@@ -98,6 +105,22 @@ pub fn run() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Ends programs and removes folders when the run is interrupted: renderers have process groups of their own, which no terminal and no runner
+/// ends.
+#[cfg(unix)]
+#[allow(clippy::exit, reason = "a signal ends the process, whatever its other threads are at")]
+fn leave_nothing_behind() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    // Where it cannot be done the run is not worse for it.
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
+    std::thread::spawn(move || {
+        if let Some(signal) = signals.forever().next() {
+            leftovers::clear();
+            std::process::exit(128 + signal);
+        }
+    });
 }
 
 fn dispatch(command: Command) -> Result<ExitCode, Failure> {

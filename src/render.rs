@@ -15,6 +15,7 @@ pub mod inputs;
 pub mod jsonnet;
 pub mod kind;
 mod kustomize;
+pub mod leftovers;
 pub mod output;
 mod overrides;
 mod plugin;

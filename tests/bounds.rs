@@ -218,6 +218,41 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_run_that_is_interrupted_leaves_no_program_and_no_folder_behind() {
+    let chart = "apiVersion: v2\nname: slow\nversion: 1.0.0\n";
+    let slow = application("slow", "slow");
+    let repository = beside(&[("argocd/slow.yaml", slow.as_str()), ("slow/Chart.yaml", chart), ("slow/templates/a.yaml", CONFIG_MAP)]);
+    let (scratch, mark) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    // A renderer that tells its number and does not end.
+    let helm = mark.path().join("helm");
+    let number = mark.path().join("number");
+    let script =
+        format!("#!/bin/sh\n[ \"$1\" = template ] || {{ echo v4.0.0; exit 0; }}\necho $$ > {}\nexec sleep 300\n", number.display());
+    fs::write(&helm, script).unwrap();
+    fs::set_permissions(&helm, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut run = command(repository.path(), &["--all", "--no-cache"]);
+    run.env("PRESYNC_HELM", &helm).env("TMPDIR", scratch.path()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = run.spawn().unwrap();
+    let started = |file: &Path| fs::read_to_string(file).ok().and_then(|text| text.trim().parse::<u32>().ok());
+    let renderer = (0..1200).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        started(&number)
+    });
+    let renderer = renderer.expect("the renderer is started").to_string();
+    assert_ne!(fs::read_dir(scratch.path()).unwrap().count(), 0, "its files are laid out");
+    let kill = |arguments: &[&str]| Command::new("kill").args(arguments).stderr(Stdio::null()).status().unwrap().success();
+    assert!(kill(&["-TERM", &child.id().to_string()]));
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 15));
+    let is_gone = (0..100).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        !kill(&["-0", &renderer])
+    });
+    assert!(is_gone, "the renderer still runs");
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0, "folders are left behind");
+}
+
+#[test]
 fn another_locale_and_very_long_paths_change_nothing() {
     let deep = format!("shop/{}/more.yaml", ["a-folder-with-quite-a-long-name"; 40].join("/"));
     let more = CONFIG_MAP.replace("name: settings", "name: \"\u{fc}ber\"").replace("\u{fc}", "u");

@@ -111,9 +111,20 @@ impl Spec {
         }
     }
 
-    /// The branch that the hydrator writes and that the cluster follows, where there is a hydrator.
-    pub fn hydrated_branch(&self) -> Option<&str> {
-        self.source_hydrator.as_ref()?.pointer("/syncSource/targetBranch").and_then(Value::as_str)
+    /// What the hydrator has written and the cluster follows, where there is a hydrator.
+    ///
+    /// Source: Argo CD `pkg/apis/application/v1alpha1/types.go:SourceHydrator.GetSyncSource`.
+    pub fn hydrated_source(&self) -> Option<Source> {
+        let hydrator = self.source_hydrator.as_ref()?;
+        let text = |pointer: &str| hydrator.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let target_revision = text("/syncSource/targetBranch");
+        let source = Source { repo_url: text("/drySource/repoURL"), path: text("/syncSource/path"), target_revision, ..Source::default() };
+        (!source.target_revision.is_empty()).then_some(source)
+    }
+
+    /// The branch that the hydrator writes in place of the one that the cluster follows; somebody merges it.
+    pub fn staging_branch(&self) -> Option<&str> {
+        self.source_hydrator.as_ref()?.pointer("/hydrateTo/targetBranch").and_then(Value::as_str)
     }
 
     /// Whether `sources` is used.
@@ -352,6 +363,12 @@ impl Application {
     }
 }
 
+/// Fields that alone do not make a source one of Kustomize's.
+///
+/// Source: Argo CD `pkg/apis/application/v1alpha1/types.go:ApplicationSourceKustomize.IsZero`.
+const SWITCHES_OF_KUSTOMIZE: [&str; 5] =
+    ["commonAnnotationsEnvsubst", "forceCommonAnnotations", "forceCommonLabels", "labelIncludeTemplates", "labelWithoutSelector"];
+
 impl Source {
     /// The source as the controller compares it: blocks that say nothing count as absent.
     ///
@@ -359,7 +376,11 @@ impl Source {
     pub fn normalised(mut self) -> Self {
         let says_something = |fields: &Map<String, Value>| !fields.values().all(go::is_zero);
         self.helm = self.helm.filter(says_something);
-        self.kustomize = self.kustomize.filter(says_something);
+        // Switches about settings that are not there count for nothing.
+        let says_more = |fields: &Map<String, Value>| {
+            fields.iter().any(|(name, value)| !go::is_zero(value) && !SWITCHES_OF_KUSTOMIZE.contains(&name.as_str()))
+        };
+        self.kustomize = self.kustomize.filter(says_more);
         self.directory = self.directory.filter(|directory| !directory.is_zero());
         self
     }

@@ -269,7 +269,12 @@ impl Finder<'_> {
             let renders: Vec<(&AppId, &Arc<Application>, Render)> =
                 parents.map(|(id, application)| (id, application, self.sources.render(application, self.side))).collect();
             let mut rendered: Vec<(&AppId, &Arc<Application>, Arc<Rendered>)> = Vec::new();
+            let mut as_before: Vec<(&Arc<Application>, Vec<Arc<Manifest>>)> = Vec::new();
             for (id, application, render) in renders {
+                // Where nothing can be rendered Argo CD syncs nothing, and what the parent had before stays.
+                if matches!((self.side, &render), (Side::Head, Render::Failed(_))) {
+                    as_before.push((application, self.sources.rendered(application, Side::Base)));
+                }
                 match (delivery::why_not_rendered(&render), render) {
                     (Some(why), _) => {
                         let inputs = self.sources.inputs(application, self.side);
@@ -279,7 +284,11 @@ impl Finder<'_> {
                     (None, _) => {}
                 }
             }
-            let raw = self.drop_raw_material(rendered.iter().map(|(_, application, _)| &***application));
+            for (application, manifests) in as_before {
+                self.adopt_children(application, &manifests);
+            }
+            let mut raw = self.drop_raw_material(rendered.iter().map(|(_, application, _)| &***application));
+            raw.extend(self.drop_former_raw_material());
             considered.retain(|id, _| !raw.contains_key(id));
             for (_, application, rendered) in rendered.into_iter().filter(|(id, ..)| !raw.contains_key(*id)) {
                 match self.spoke(application) {
@@ -324,6 +333,17 @@ impl Finder<'_> {
     /// Forgets Applications that lie in a file out of which a kustomization of one of these makes its own; hands on which.
     fn drop_raw_material<'p>(&mut self, parents: impl Iterator<Item = &'p Application>) -> BTreeMap<AppId, Arc<str>> {
         let files: BTreeSet<Arc<str>> = parents.flat_map(|parent| self.sources.raw_material(parent, self.side)).collect();
+        self.drop_raw(&files)
+    }
+
+    /// Forgets the same of Applications of which is only known what they made before.
+    fn drop_former_raw_material(&mut self) -> BTreeMap<AppId, Arc<str>> {
+        if self.side == Side::Base {
+            return BTreeMap::new();
+        }
+        let before = self.unrendered.keys().filter_map(|id| self.other_side.get(id));
+        let files: BTreeSet<Arc<str>> =
+            before.flat_map(|definition| self.sources.raw_material(&definition.application, Side::Base)).collect();
         self.drop_raw(&files)
     }
 

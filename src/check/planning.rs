@@ -3,6 +3,7 @@
 //! Takes what was discovered and live state; hands on [`Planned`].
 
 mod assumed;
+mod before;
 mod beside;
 mod candidate;
 mod comparison;
@@ -265,7 +266,9 @@ fn plan_one(candidate: &Candidate<'_>, worlds: Worlds<'_>, discovered: &Discover
     };
     let mut one = One { unjudged: waiting::unknown_delivery(entry).into_iter().chain(broken).collect(), ..One::default() };
     let render = reach::followed(&head.render, candidate.base.as_ref().map(|base| &*base.application), &head.application);
-    let mut plan = match &*render {
+    let is_known = affected && matches!(&*render, Render::Done(_));
+    let unknown = if is_known { before::unknown(candidate, discovered, sources, live) } else { None };
+    let mut plan = match unknown.as_ref().unwrap_or(&render) {
         Render::Done(rendered) => {
             let mut plan = application::plan(&input, head_world);
             one.notes.extend(rendered.assumptions.iter().map(|assumption| format!("{id}: {assumption}")));

@@ -155,6 +155,18 @@ impl<'a> Sources<'a> {
         appears && application.spec.sources().iter().any(|source| self.is_here(source) && self.pin(source).is_none())
     }
 
+    /// The sources of an Application that a merge into the base branch reaches: of one with a hydrator the dry source, or what the hydrator has
+    /// written where the change is made to that branch.
+    pub(super) fn sources_of<'s>(&self, application: &'s Application) -> Cow<'s, [Source]> {
+        let dry = application.spec.dry_sources();
+        match application.spec.hydrated_source() {
+            Some(written) if self.is_here(&written) && self.pin(&written).is_none() && dry.iter().all(|dry| self.pin(dry).is_some()) => {
+                Cow::Owned(vec![written])
+            }
+            _ => dry,
+        }
+    }
+
     /// What a source in this repository follows: `None` where a change of the base branch reaches it.
     pub(super) fn pin(&self, source: &Source) -> Option<Follows> {
         let key = (source.target_revision.clone(), source.tag_prefix.clone());
@@ -180,7 +192,7 @@ impl<'a> Sources<'a> {
     /// The branch of the change, where a source of the Application follows it: what the change does is done before the merge.
     pub(super) fn follows_the_change(&self, application: &Application) -> Option<&str> {
         let branch = self.revisions.head_branch.as_deref().filter(|branch| *branch != self.revisions.base_branch)?;
-        let sources = application.spec.dry_sources();
+        let sources = self.sources_of(application);
         let names = |source: &&Source| source.target_revision.strip_prefix("refs/heads/").unwrap_or(&source.target_revision) == branch;
         sources.iter().any(|source| names(&source) && self.is_here(source) && self.pin(source).is_none()).then_some(branch)
     }
@@ -244,7 +256,7 @@ impl<'a> Sources<'a> {
 
     /// Whether an Application may render Applications: it reads one of these files, or a chart that makes Applications out of values.
     pub(super) fn may_be_parent(&self, application: &Application, side: Side, files: &[Arc<str>]) -> bool {
-        let names_one = application.spec.dry_sources().iter().any(|source| source.chart.contains(APPLICATION_CHART));
+        let names_one = self.sources_of(application).iter().any(|source| source.chart.contains(APPLICATION_CHART));
         names_one || self.reads(application, side).all.contain_any(files)
     }
 
@@ -252,7 +264,7 @@ impl<'a> Sources<'a> {
         let known = self.known.of(application, side);
         let reads = known.reads.get_or_init(|| {
             let identity = Identity::of(application, &self.workshop.settings);
-            let sources = application.spec.dry_sources();
+            let sources = self.sources_of(application);
             let references = self.references(application, &sources, side);
             let (mut all, mut reached) = (Inputs::default(), Inputs::default());
             for source in sources.iter() {
@@ -270,7 +282,7 @@ impl<'a> Sources<'a> {
     /// The files that an Application takes into a kustomization: what stands in them is raw material, and no object of its own.
     pub(super) fn raw_material(&self, application: &Application, side: Side) -> Vec<Arc<str>> {
         let identity = Identity::of(application, &self.workshop.settings);
-        let sources = application.spec.dry_sources();
+        let sources = self.sources_of(application);
         let references = self.references(application, &sources, side);
         let in_git = sources.iter().filter(|source| source.chart.is_empty());
         let jobs = in_git.filter_map(|source| self.job(application, source, side, &identity, &references).ok());
@@ -337,7 +349,7 @@ impl<'a> Sources<'a> {
     }
 
     fn render_anew(&self, application: &Application, side: Side) -> Render {
-        let sources = application.spec.dry_sources();
+        let sources = self.sources_of(application);
         let missing = sources.iter().filter(|source| self.is_here(source)).find_map(|source| self.files(source, side).err());
         if let Some(revision) = missing {
             // What the change does to another source reaches the Application all the same.
@@ -350,10 +362,15 @@ impl<'a> Sources<'a> {
         let identity = Identity::of(application, &self.workshop.settings);
         let references = self.references(application, &sources, side);
         let mut all = Rendered::default();
-        if let Some(branch) = application.spec.hydrated_branch() {
-            let note = format!("rendered from its dry source; the cluster changes when the hydrator has written the result to {branch}");
-            all.assumptions.push(note);
-        }
+        all.assumptions.extend(application.spec.hydrated_source().filter(|written| *sources != [written.clone()]).map(|written| {
+            let branch = written.target_revision;
+            match application.spec.staging_branch() {
+                Some(staging) => format!(
+                    "rendered from its dry source; the hydrator writes the result to {staging}, and the cluster changes when that is merged into {branch}"
+                ),
+                None => format!("rendered from its dry source; the cluster changes when the hydrator has written the result to {branch}"),
+            }
+        }));
         for source in sources.iter().filter(|source| !is_nothing(application, source)) {
             let made = self.job(application, source, side, &identity, &references).and_then(|job| self.run(&job, side));
             match made {

@@ -13,7 +13,7 @@ mod output;
 mod run;
 mod settings;
 mod template;
-mod unstable;
+pub(super) mod unstable;
 mod values;
 
 use std::collections::BTreeMap;

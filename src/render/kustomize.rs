@@ -17,10 +17,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::environment::Environment;
+use super::helm::unstable::{self, Suspicion};
 use super::output;
 use super::program::{Call, KustomizeProgram, Limits, Output, ProgramError, network_environment};
 use super::scratch::Copy;
-use super::{Inputs, RenderError, Rendered, Request, Stop, Tool};
+use super::{Inputs, RenderError, Rendered, Request, Stop, Tool, Unstable};
 use crate::argocd::names::BUILD_OPTIONS;
 use crate::manifest::reader::ReadErrorKind;
 use crate::manifest::{Origin, ResourceKey};
@@ -30,7 +31,7 @@ use crate::repo::{EntryKind, Format, ParsedFile};
 use closure::{Closure, Files, Kustomization};
 use edit::{EditError, Settings};
 use options::BuildOptions;
-use places::{Places, note_of, take_note, whole};
+use places::{Note, Places, note_of, take_note, whole};
 
 /// Value of `buildMetadata` that makes kustomize note where objects come from.
 const ORIGINS: &str = "originAnnotations";
@@ -221,8 +222,8 @@ impl KustomizeTool {
             let why = format!("{} named by {file} cannot be fetched: {said}", crate::repo::without_password(address));
             return Stop::unjudged(what, why);
         }
-        if !matches!(error, ProgramError::Failed { .. }) {
-            return Stop::unjudged(what, said);
+        if let Some(bound) = error.bound() {
+            return Stop::unjudged(what, bound);
         }
         let message = format!("Kustomize cannot build {}, so Argo CD generates no manifests: {said}", shown(&request.path));
         let error = RenderError::new("render-failed", message, "Build the folder with `kustomize build` and mend what fails.");
@@ -230,6 +231,30 @@ impl KustomizeTool {
             Some(file) => error.at(&file, request.side, 1, 1).into(),
             None => error.into(),
         }
+    }
+}
+
+impl KustomizeTool {
+    /// The objects that were built, and the notes on where they come from.
+    fn read(&self, output: &Output) -> (ParsedFile, Vec<Note>) {
+        let keeps_origins = self.built.as_ref().is_ok_and(|built| built.as_ref().is_none_or(|built| built.keeps_origins));
+        let mut file = ParsedFile::of_output(&output.stdout);
+        let mut notes = Vec::with_capacity(file.objects.len());
+        for object in &mut file.objects {
+            notes.push(if keeps_origins { note_of(&object.object) } else { object.object.edit(take_note) });
+        }
+        (file, notes)
+    }
+
+    /// What charts in it make anew at each build: it is built once more where one of them may.
+    fn unstable(&self, request: &Request<'_>, program: KustomizeProgram<'_>, first: &ParsedFile) -> Vec<Unstable> {
+        let has_charts = self.options.helm && self.closure.uses_helm.is_some();
+        let is_suspicious = || !self.closure.remote_charts.is_empty() || Suspicion::of(&request.tree, &self.closure.inputs).random;
+        if !has_charts || !is_suspicious() {
+            return Vec::new();
+        }
+        let again = self.build(request, program, &self.closure.inputs).ok().and_then(|(_, output)| output.ok());
+        again.map(|output| unstable::between(first, &self.read(&output).0)).unwrap_or_default()
     }
 }
 
@@ -289,13 +314,10 @@ impl Tool for KustomizeTool {
             (copy, output) = self.build(request, program, &everything)?;
         }
         let output = output.map_err(|error| self.failed(request, &copy, &error))?;
-        let keeps_origins = self.built.as_ref().is_ok_and(|built| built.as_ref().is_none_or(|built| built.keeps_origins));
         let places = Places::new(request, &self.closure);
-        let mut file = ParsedFile::of_output(&output.stdout);
-        let mut notes = Vec::with_capacity(file.objects.len());
-        for object in &mut file.objects {
-            notes.push(if keeps_origins { note_of(&object.object) } else { object.object.edit(take_note) });
-        }
+        let (file, notes) = self.read(&output);
+        let unstable = self.unstable(request, program, &file);
+        let is_transient = is_transient || !unstable.is_empty();
         let mut notes = notes.iter();
         let manifests = output::manifests("Kustomize", &file, |object: &ParsedObject, _| match notes.next() {
             Some(note) => places.of(note, &object.object, object.key.as_ref()),
@@ -305,7 +327,7 @@ impl Tool for KustomizeTool {
         if let Some(version) = &self.version {
             assumptions.push(format!("the Application asks for Kustomize {version}; it was built with the one that is installed here"));
         }
-        Ok(Rendered { manifests, assumptions, is_transient, ..Rendered::default() })
+        Ok(Rendered { manifests, assumptions, is_transient, unstable, ..Rendered::default() })
     }
 }
 

@@ -14,9 +14,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::charts::access::Access;
+use super::leftovers::{Group, end_group};
 use super::scratch::Scratch;
 
-/// The shell that sets limits and ends process groups. Where there is none, only the program itself is ended, and memory is not bounded.
+/// The shell that sets limits. Where there is none, memory is not bounded.
 const SHELL: &str = "/bin/sh";
 /// How long a program that has closed its output may take to end.
 const POLL: Duration = Duration::from_millis(2);
@@ -276,6 +277,21 @@ pub enum ProgramError {
     },
 }
 
+impl ProgramError {
+    /// Why a failure says nothing about what Argo CD comes to: a bound of this machine, or a program that does not start. `None` where the
+    /// program itself refused its input.
+    pub fn bound(&self) -> Option<String> {
+        match self {
+            Self::Failed { program, stderr, .. } => {
+                // As Go's runtime says it.
+                let is_memory = ["runtime: out of memory", "cannot allocate memory"].iter().any(|sign| stderr.contains(sign));
+                is_memory.then(|| format!("{program} took more memory than it may have"))
+            }
+            other => Some(other.to_string()),
+        }
+    }
+}
+
 /// What comes from the threads that read.
 enum Piece {
     Stdout(Option<Vec<u8>>),
@@ -291,6 +307,7 @@ impl Call<'_> {
         let name = self.program.file_stem().unwrap_or(self.program.as_os_str()).to_string_lossy().into_owned();
         let start = |source| ProgramError::Start { program: name.clone(), source };
         let mut child = self.command().spawn().map_err(start)?;
+        let _group = Group::of(child.id());
         let (sender, receiver) = mpsc::channel();
         let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
             end(&mut child);
@@ -373,13 +390,7 @@ fn read_start(from: impl Read, limit: u64) -> Vec<u8> {
 
 /// Ends a program and all that it started. The program has not been waited for, so that its number is still its own.
 fn end(child: &mut Child) {
-    #[cfg(unix)]
-    if Path::new(SHELL).is_file() {
-        let kill = format!("kill -9 -{}", child.id());
-        let mut command = Command::new(SHELL);
-        command.args(["-c", &kill]).env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let _ = command.status();
-    }
+    end_group(child.id());
     let _ = child.kill();
     let _ = child.wait();
 }
@@ -449,6 +460,16 @@ mod tests {
         let limits = Limits { memory: 64 << 20, ..Limits::default() };
         let output = shell("ulimit -v", limits).unwrap();
         assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), "65536");
+    }
+
+    #[test]
+    fn bounds_of_this_machine_are_told_from_what_the_program_refuses() {
+        let failed = |script: &str| shell(script, Limits::default()).unwrap_err().bound();
+        assert_eq!(failed("echo 'Error: no chart' >&2; exit 1"), None);
+        let told = failed("echo 'fatal error: runtime: out of memory' >&2; echo 'goroutine 1 [running]:' >&2; exit 2").unwrap();
+        assert!(told.ends_with("took more memory than it may have"), "{told}");
+        let slow = shell("sleep 60", Limits { time: Duration::from_millis(50), ..Limits::default() }).unwrap_err();
+        assert!(slow.bound().unwrap().contains("was stopped"), "{slow}");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tempfile::TempDir;
 
 use super::inputs::Inputs;
+use super::leftovers::Folder;
 use crate::repo::{Entry, EntryKind, LinkError, RepoError, Tree};
 
 /// Why files cannot be laid out.
@@ -31,7 +32,7 @@ pub enum ScratchError {
 /// All temporary folders of a run. They are removed with it.
 #[derive(Default)]
 pub struct Scratch {
-    root: Mutex<Option<TempDir>>,
+    root: Mutex<Option<(TempDir, Folder)>>,
     checkouts: Mutex<HashMap<String, Arc<Checkout>>>,
 }
 
@@ -96,13 +97,14 @@ impl Scratch {
     /// The folder that holds everything; made when it is first needed.
     fn folder(&self) -> io::Result<PathBuf> {
         let mut root = self.root.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(root) = &*root {
+        if let Some((root, _)) = &*root {
             return Ok(root.path().to_owned());
         }
         let fresh = tempfile::Builder::new().prefix("presync-").tempdir()?;
         // Programs name files by their real path; what they say is shortened by it.
         let path = fs::canonicalize(fresh.path())?;
-        *root = Some(fresh);
+        let noted = Folder::of(fresh.path());
+        *root = Some((fresh, noted));
         Ok(path)
     }
 }

@@ -33,8 +33,24 @@ mod tests {
     use super::super::fixture::*;
 
     #[test]
+    fn of_several_sources_the_one_that_follows_it_is_named() {
+        let mut pinned = plan("catalog", Vec::new());
+        let source = |path: &str, revision: &str| serde_json::json!({"repoURL": "https://git.example.test/fleet.git", "path": path, "targetRevision": revision});
+        edit_spec(&mut pinned, |spec| {
+            spec.as_object_mut().unwrap().remove("source");
+            spec["sources"] = serde_json::json!([source("a", "HEAD"), source("b", "v1.4.0")]);
+        });
+        pinned.conditions =
+            vec![condition("RevisionNotTracked", "the Application tracks v1.4.0, so this change does not reach it", "Application")];
+        let found = Run { plans: vec![pinned], ..Run::default() }.judge(&["revision-not-tracked"]);
+        assert!(found[0].message.starts_with("b of Application catalog may change"), "{}", found[0].message);
+        assert_eq!(found[0].places[0].pointer, "/spec/sources/1/targetRevision");
+    }
+
+    #[test]
     fn an_application_that_follows_another_revision_is_named() {
         let mut pinned = plan("catalog", Vec::new());
+        edit_spec(&mut pinned, |spec| spec["source"]["targetRevision"] = "v1.4.0".into());
         pinned.conditions =
             vec![condition("RevisionNotTracked", "the Application tracks v1.4.0, so this change does not reach it", "Application")];
         let found = Run { plans: vec![pinned, plan("other", Vec::new())], ..Run::default() }.judge(&["revision-not-tracked"]);
@@ -43,6 +59,7 @@ mod tests {
             "apps/catalog of Application catalog may change, but the Application tracks v1.4.0, so this change does not reach it"
         );
         assert_eq!((found.len(), found[0].severity), (1, crate::finding::Severity::Info));
+        assert_eq!(found[0].places[0].pointer, "/spec/source/targetRevision");
         assert!(Run { plans: vec![plan("other", Vec::new())], ..Run::default() }.judge(&["revision-not-tracked"]).is_empty());
     }
 }

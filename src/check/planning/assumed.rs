@@ -13,7 +13,7 @@ use super::super::sources::{Render, Sources};
 use super::candidate::may_be_planned;
 use crate::argocd::names::LAST_APPLIED;
 use crate::argocd::{Application, hook};
-use crate::manifest::{Content, Side};
+use crate::manifest::{Content, Manifest, Side};
 use crate::plan::{World, application};
 use crate::snapshot::{AssumedObject, LiveState};
 
@@ -21,18 +21,28 @@ use crate::snapshot::{AssumedObject, LiveState};
 pub(in crate::check) fn assumed(discovered: &Discovered, sources: &Sources<'_>, all: bool) -> LiveState {
     let mut nothing = LiveState::default();
     nothing.know_clusters(&sources.clusters);
-    let world = World::new(&nothing, BTreeMap::new(), &[]);
     let applications: Vec<&Arc<Application>> =
         discovered.effective.iter().filter(|((side, _), _)| *side == Side::Base).map(|(_, application)| application).collect();
     let changes = &sources.revisions.changes;
+    let is_wanted = |application: &&Arc<Application>| {
+        let is_fetched = application.spec.sources().iter().any(|source| !source.chart.is_empty());
+        !is_fetched || all || may_be_planned(application, discovered, sources)
+    };
+    let applications: Vec<&Arc<Application>> = applications.into_par_iter().filter(is_wanted).collect();
+    // Where an object is depends on what its kind is defined to be.
+    let definitions: Vec<Arc<Manifest>> = applications
+        .par_iter()
+        .flat_map_iter(|application| {
+            let rendered = sources.rendered(application, Side::Base);
+            rendered.into_iter().filter(|manifest| manifest.key.is("apiextensions.k8s.io", "CustomResourceDefinition"))
+        })
+        .collect();
+    let definitions: Vec<&Value> = definitions.iter().map(|manifest| &*manifest.object).collect();
+    let world = World::new(&nothing, BTreeMap::new(), &definitions);
     let objects: Vec<Vec<AssumedObject>> = applications
         .into_par_iter()
         .map(|application| {
             let touched = sources.inputs(application, Side::Base).touched_by(changes);
-            let is_fetched = application.spec.sources().iter().any(|source| !source.chart.is_empty());
-            if is_fetched && !(all || may_be_planned(application, discovered, sources)) {
-                return Vec::new();
-            }
             assumed_objects(application, touched, sources, &world)
         })
         .collect();

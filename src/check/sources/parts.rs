@@ -21,7 +21,7 @@ impl Sources<'_> {
     /// Something of each source that a job can be made for, with the source's position.
     fn of_jobs<T>(&self, application: &Application, side: Side, take: impl Fn(&Job<'_>) -> Option<T>) -> Vec<(usize, T)> {
         let identity = Identity::of(application, &self.workshop.settings);
-        let sources = application.spec.dry_sources();
+        let sources = self.sources_of(application);
         let references = self.references(application, &sources, side);
         let rendered = sources.iter().enumerate().filter(|(_, source)| !is_nothing(application, source));
         let taken = rendered.filter_map(|(index, source)| {

@@ -80,7 +80,7 @@ impl Sources<'_> {
 
     /// The revision of a source that the change does not reach although it touches what is read of that source.
     pub(in crate::check) fn untracked(&self, application: &Application) -> Option<String> {
-        let sources = application.spec.dry_sources();
+        let sources = self.sources_of(application);
         let pinned: Vec<usize> = sources
             .iter()
             .enumerate()

@@ -28,7 +28,14 @@ pub(super) fn readable(said: &str) -> String {
     let from_error = said.rfind("\nError: ").map(|at| at + 1).or_else(|| said.find("Error: "));
     let text = from_error.and_then(|at| said.get(at + "Error: ".len()..)).unwrap_or(said);
     let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with("Use --debug flag"));
-    lines.take(MAX_LINES).collect::<Vec<_>>().join("\n")
+    without_values(&lines.take(MAX_LINES).collect::<Vec<_>>().join("\n"))
+}
+
+/// What a chart's schema says of values, without the values: one of them may be a password.
+fn without_values(text: &str) -> String {
+    static VALUE: OnceLock<Option<Regex>> = OnceLock::new();
+    let pattern = VALUE.get_or_init(|| Regex::new(r"(?m)^(\s*- at '[^'\n]*': )'.*' (does not match|is not valid)").ok());
+    pattern.as_ref().map_or_else(|| text.to_owned(), |pattern| pattern.replace_all(text, "${1}the value $2").into_owned())
 }
 
 /// The file of the repository that a message names first, with line and column where it tells them.
@@ -58,6 +65,12 @@ mod tests {
             Use --debug flag to render out invalid YAML\n";
         assert_eq!(readable(said), "YAML parse error on web/templates/a.yaml: yaml: line 3");
         assert_eq!(readable("helm did not end within 90 seconds and was stopped"), "helm did not end within 90 seconds and was stopped");
+    }
+
+    #[test]
+    fn what_a_schema_refuses_is_told_without_the_value() {
+        let said = "Error: values don't meet the specifications of the schema(s) in the following chart(s):\nweb:\n- at '/db/password': 'canary' does not match pattern '^x$'\n";
+        assert!(readable(said).ends_with("- at '/db/password': the value does not match pattern '^x$'"), "{}", readable(said));
     }
 
     #[test]

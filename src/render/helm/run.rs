@@ -25,6 +25,8 @@ pub(super) struct Bench<'a> {
     pub(super) home: TempDir,
     checkout: Arc<Checkout>,
     arguments: Vec<OsString>,
+    /// A value file that helm fetches.
+    remote: Option<String>,
 }
 
 impl<'a> Bench<'a> {
@@ -34,11 +36,10 @@ impl<'a> Bench<'a> {
         let workshop = request.workshop;
         let helm = workshop.programs.helm().map_err(|missing| Stop::missing(what(), missing))?;
         let remote = plan.value_files.iter().chain(plan.file_parameters.values()).find_map(|file| match file {
-            ValueFile::Remote(url) => Some(url),
+            ValueFile::Remote(url) => Some(crate::repo::without_password(url)),
             _ => None,
         });
-        if let Some(url) = remote.filter(|_| workshop.offline) {
-            let url = crate::repo::without_password(url);
+        if let Some(url) = remote.as_ref().filter(|_| workshop.offline) {
             return Err(Stop::unjudged(format!("value file {url}"), "it comes from the network, which --offline rules out"));
         }
         let scratch = |error| Stop::scratch(what(), &error);
@@ -75,7 +76,7 @@ impl<'a> Bench<'a> {
         };
         let environment = Environment::of(request);
         let arguments = arguments::template(&plan.settings, &invocation, &|text| environment.substitute(text))?;
-        Ok(Self { request, inputs, helm, home, checkout, arguments: arguments.into_iter().map(OsString::from).collect() })
+        Ok(Self { request, inputs, helm, home, checkout, arguments: arguments.into_iter().map(OsString::from).collect(), remote })
     }
 
     /// What `helm template` writes; dependencies that are missing are built first, as Argo CD does. The copy with them comes along.
@@ -85,13 +86,13 @@ impl<'a> Bench<'a> {
             Err(error) => error,
         };
         if !message::is_missing_dependency(&error) {
-            return Err(self.failed(&self.checkout.readable(&error.to_string())));
+            return Err(self.failed(&error, &self.checkout.readable(&error.to_string())));
         }
         let built = dependencies::build(self)?;
         let output = self.run_in(built.root(), self.arguments.clone(), Vec::new());
         match output {
             Ok(output) => Ok((text_of(output), Some(built))),
-            Err(error) => Err(self.failed(&built.readable(&self.checkout.readable(&error.to_string())))),
+            Err(error) => Err(self.failed(&error, &built.readable(&self.checkout.readable(&error.to_string())))),
         }
     }
 
@@ -119,15 +120,22 @@ impl<'a> Bench<'a> {
         call.run()
     }
 
-    /// The error that a message of helm amounts to, at the place that it names.
-    pub(super) fn failed(&self, said: &str) -> Stop {
+    /// What a failure amounts to: Argo CD's too, at the place that helm names, or one that says nothing about Argo CD's.
+    pub(super) fn failed(&self, error: &ProgramError, said: &str) -> Stop {
         let request = self.request;
         let text = message::readable(said);
+        let chart = || format!("Helm chart {}", shown(request));
+        if let Some(bound) = error.bound() {
+            return Stop::unjudged(chart(), bound);
+        }
+        if let Some(url) = self.remote.as_ref().filter(|_| text.contains("://")) {
+            return Stop::unjudged(chart(), format!("value file {url} cannot be fetched: {text}"));
+        }
         let is_told = self.arguments.iter().any(|argument| argument.to_string_lossy().starts_with("--kube-version"));
         if !is_told && text.contains("which is incompatible with Kubernetes") {
             let why =
                 "it asks for certain versions of Kubernetes, and the cluster's is not known; give a snapshot, or say helm.kubeVersion";
-            return Stop::unjudged(format!("the chart {}", shown(request)), why);
+            return Stop::unjudged(chart(), why);
         }
         let error = RenderError::new("render-failed", format!("helm cannot render the chart {}: {text}", shown(request)), MEND);
         match message::place(&text, &request.tree, &request.path).filter(|_| !is_fetched(request)) {

@@ -13,16 +13,16 @@ use crate::repo::{EntryKind, ParsedFile, Tree};
 
 /// What a chart's actions may make anew at each render.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Suspicion {
+pub(in crate::render) struct Suspicion {
     /// Something random, or in no fixed order.
-    pub(super) random: bool,
+    pub(in crate::render) random: bool,
     /// The time.
     pub(super) time: bool,
 }
 
 impl Suspicion {
     /// Looks through the files of a chart. A packed chart is suspected of everything.
-    pub(super) fn of(tree: &Tree, inputs: &Inputs) -> Self {
+    pub(in crate::render) fn of(tree: &Tree, inputs: &Inputs) -> Self {
         let mut suspicion = Self::default();
         for entry in inputs.entries(tree).into_iter().filter(|entry| matches!(entry.kind, EntryKind::File | EntryKind::Executable)) {
             if entry.path.ends_with(".tgz") {
@@ -56,7 +56,7 @@ impl Suspicion {
 }
 
 /// The fields that differ between two outputs of one chart.
-pub(super) fn between(one: &ParsedFile, other: &ParsedFile) -> Vec<Unstable> {
+pub(in crate::render) fn between(one: &ParsedFile, other: &ParsedFile) -> Vec<Unstable> {
     let mut found = Vec::new();
     for (at, object) in one.objects.iter().enumerate() {
         let Some(key) = &object.key else { continue };
