@@ -34,7 +34,7 @@ use std::sync::{Arc, OnceLock};
 pub use change::{Change, ChangeSet, PathChange};
 pub use error::RepoError;
 pub use follow::{Follows, MergeTarget, revision_follows};
-pub use kept::Kept;
+pub use kept::{Kept, private_folder};
 pub use link::{LinkError, LinkTarget, OutOfBoundsLink};
 pub use parsed::{Format, ParsedFile, Parser};
 pub use path::clean_path;

@@ -262,6 +262,20 @@ fn values_are_held_against_the_schema_unless_that_is_skipped() {
 }
 
 #[test]
+fn a_schema_reads_nothing_from_elsewhere() {
+    let folder = TempDir::new().unwrap();
+    let secret = folder.path().join("secret.json");
+    std::fs::write(&secret, r#"{"const": "canary"}"#).unwrap();
+    let schema = format!(r#"{{"properties": {{"a": {{"$ref": "file://{}"}}}}}}"#, secret.display());
+    let template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
+    let files = [("chart/values.yaml", "a: 1\n"), ("chart/values.schema.json", schema.as_str()), ("chart/templates/a.yaml", template)];
+    let (_repository, tree) = chart("{}", &files);
+    let rendered = rendered(&tree);
+    assert_eq!(rendered.manifests.len(), 1);
+    assert!(rendered.assumptions[0].contains("are not checked against its schema"), "{:?}", rendered.assumptions);
+}
+
+#[test]
 fn s10_26_custom_resource_definitions_are_left_out_where_asked() {
     let definition = "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: a.b.c}\n";
     let (_repository, tree) = chart("{}", &[("chart/crds/a.yaml", definition)]);

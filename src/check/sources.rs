@@ -520,7 +520,11 @@ fn is_nothing(application: &Application, source: &Source) -> bool {
 
 /// Why nothing is rendered from a revision, and what helps.
 pub(super) fn not_in_this_clone(revision: &str) -> String {
-    format!("this clone does not have the revision {revision}; fetch it with `git fetch --tags origin {revision}`")
+    let is_plain = !revision.starts_with('-') && revision.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._/-+".contains(&byte));
+    // A command is for copying, so that it holds nothing that a shell reads otherwise.
+    let help =
+        if is_plain { format!("fetch it with `git fetch --tags origin {revision}`") } else { "fetch all tags and branches".to_owned() };
+    format!("this clone does not have the revision {revision}; {help}")
 }
 
 fn program(configured: &Option<Program>) -> Option<&str> {

@@ -17,6 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use super::{Key, Rendered};
 use crate::manifest::Side;
+use crate::repo::private_folder;
 
 /// Bytes of all entries together from which those are removed that were not used for the longest time.
 pub const MAX_BYTES: u64 = 1 << 30;
@@ -89,7 +90,7 @@ impl Cache {
 
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let shard = path.parent().unwrap_or(&self.folder);
-        fs::create_dir_all(shard)?;
+        private_folder(shard)?;
         let mut aside = tempfile::Builder::new().prefix(ASIDE).tempfile_in(shard)?;
         aside.write_all(bytes)?;
         aside.persist(path).map(drop).map_err(|error| error.error)

@@ -17,7 +17,7 @@ use self::access::Access;
 use super::helm;
 use super::program::{Call, ProgramError};
 use super::request::{RenderError, Stop, Workshop};
-use crate::repo::{Repository, Tree, without_password};
+use crate::repo::{Repository, Tree, private_folder, without_password};
 
 /// Bytes of all files of one chart.
 const MAX_BYTES: u64 = 128 << 20;
@@ -99,7 +99,7 @@ impl Charts {
         let unreadable = |error: io::Error| Stop::unjudged(wanted.to_string(), format!("it cannot be kept on disk: {error}"));
         let client = self.client(wanted, &place, workshop)?;
         let aside = match &self.folder {
-            Some(folder) => fs::create_dir_all(folder).and_then(|()| tempfile::Builder::new().prefix(ASIDE).tempdir_in(folder)),
+            Some(folder) => private_folder(folder).and_then(|()| tempfile::Builder::new().prefix(ASIDE).tempdir_in(folder)),
             None => tempfile::tempdir_in(client.home.path()),
         };
         let aside = aside.map_err(unreadable)?;

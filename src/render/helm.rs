@@ -11,6 +11,7 @@ mod message;
 mod origin;
 mod output;
 mod run;
+mod schema;
 mod settings;
 mod template;
 pub(super) mod unstable;
@@ -128,6 +129,12 @@ impl Tool for HelmTool {
         let (text, built) = bench.template()?;
         let mut rendered = read(request, plan, &text)?;
         rendered.is_transient = built.is_some() && dependencies::may_change(request);
+        rendered.assumptions.extend(
+            bench
+                .unchecked
+                .iter()
+                .map(|address| format!("the values of {} are not checked against its schema, which refers to {address}", shown(request))),
+        );
         rendered.unstable = unstable_fields(&bench, built.as_ref(), &text, started);
         rendered.is_transient |= !rendered.unstable.is_empty();
         Ok(rendered)

@@ -77,6 +77,18 @@ impl Fresh {
     }
 }
 
+/// Makes a folder that only its owner reads, with those above it; what is there stays as it is.
+///
+/// # Errors
+/// Where it cannot be made.
+pub fn private_folder(path: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
 impl Kept {
     /// What is kept for a repository under a cache directory.
     pub fn open(directory: &Path, repository: &Repository) -> Self {
@@ -197,7 +209,7 @@ fn assemble(all: &BTreeMap<(&[u8], u8), &[u8]>) -> io::Result<Vec<u8>> {
 /// Writes aside and renames, so that nobody ever sees half a file. Only its owner may read it.
 fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = file.parent().ok_or_else(|| io::Error::other("no folder"))?;
-    std::fs::create_dir_all(directory)?;
+    private_folder(directory)?;
     let mut aside = tempfile::NamedTempFile::new_in(directory)?;
     aside.write_all(bytes)?;
     aside.persist(file).map_err(|error| error.error)?;

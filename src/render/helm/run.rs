@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::arguments::{self, Invocation};
 use super::files::ValueFile;
-use super::{MEND, Plan, dependencies, is_fetched, message, shown, unstable};
+use super::{MEND, Plan, dependencies, is_fetched, message, schema, shown, unstable};
 use crate::render::environment::Environment;
 use crate::render::program::{Call, Output, ProgramError};
 use crate::render::scratch::{Checkout, Copy};
@@ -27,6 +27,8 @@ pub(super) struct Bench<'a> {
     arguments: Vec<OsString>,
     /// A value file that helm fetches.
     remote: Option<String>,
+    /// What a schema refers to, so that values are not checked.
+    pub(super) unchecked: Option<String>,
 }
 
 impl<'a> Bench<'a> {
@@ -75,8 +77,22 @@ impl<'a> Bench<'a> {
             inline_values: inline_values.is_some().then_some(&*inline),
         };
         let environment = Environment::of(request);
-        let arguments = arguments::template(&plan.settings, &invocation, &|text| environment.substitute(text))?;
-        Ok(Self { request, inputs, helm, home, checkout, arguments: arguments.into_iter().map(OsString::from).collect(), remote })
+        let mut arguments = arguments::template(&plan.settings, &invocation, &|text| environment.substitute(text))?;
+        // Helm would read it, wherever that is.
+        let unchecked = schema::address_elsewhere(&request.tree, inputs).filter(|_| !plan.settings.skip_schema_validation);
+        if unchecked.is_some() {
+            arguments.push("--skip-schema-validation".to_owned());
+        }
+        Ok(Self {
+            request,
+            inputs,
+            helm,
+            home,
+            checkout,
+            arguments: arguments.into_iter().map(OsString::from).collect(),
+            remote,
+            unchecked,
+        })
     }
 
     /// What `helm template` writes; dependencies that are missing are built first, as Argo CD does. The copy with them comes along.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::manifest::reader::{Limits as ReadLimits, read_stream};
 use crate::render::Inputs;
 use crate::repo::{Entry, Format, LinkTarget, Parser, Tree, clean_path};
 
@@ -198,7 +199,9 @@ impl Closure {
     }
 
     fn patch(&mut self, folder: &str, text: &str, named_in: &Arc<str>) {
-        if !is_inline(text)
+        if !is_inline(text) && text.contains("://") {
+            self.read(folder, text, named_in);
+        } else if !is_inline(text)
             && let Some(path) = self.inside(folder, text, named_in)
         {
             self.inputs.file(&path);
@@ -232,12 +235,40 @@ impl Closure {
     fn plugin(&mut self, files: Files<'_>, folder: &str, text: &str, named_in: &Arc<str>) {
         if is_inline(text) {
             self.inputs.folder(folder);
+            self.configuration(files, folder, text, named_in);
             return;
         }
         self.base(files, folder, text, named_in);
+        let here = self.inside(folder, text, named_in).and_then(|path| file_at(files.tree, &path));
+        if let Some(configuration) = here.and_then(|entry| files.tree.read_entry(&entry).ok()) {
+            self.configuration(files, folder, &String::from_utf8_lossy(&configuration), named_in);
+        }
         if let Some(path) = self.inside(folder, text, named_in) {
             self.inputs.folder(if files.tree.is_dir(&path) { &path } else { path.rsplit_once('/').map_or("", |(parent, _)| parent) });
             self.inputs.folder(folder);
+        }
+    }
+
+    /// What the configuration of a plugin makes kustomize read besides: charts, and files by their addresses.
+    fn configuration(&mut self, files: Files<'_>, folder: &str, text: &str, named_in: &Arc<str>) {
+        for document in read_stream(text, &ReadLimits::default()).documents {
+            let value = document.value;
+            if field(&value, "kind") == Some("HelmChartInflationGenerator") {
+                let home = field(&value, "chartHome").unwrap_or("charts").to_owned();
+                self.chart(files, folder, &home, &value, named_in);
+                continue;
+            }
+            let mut stack = vec![&value];
+            while let Some(value) = stack.pop() {
+                if let Some(address) = field(value, "path").filter(|path| path.contains("://")) {
+                    self.read(folder, address, named_in);
+                }
+                match value {
+                    Value::Object(fields) => stack.extend(fields.values()),
+                    Value::Array(items) => stack.extend(items),
+                    _ => {}
+                }
+            }
         }
     }
 

@@ -213,6 +213,19 @@ fn what_is_elsewhere_is_not_judged_offline() {
     let (what, why) = unjudged(render(&layout("resources: [../base, 'https://git.example.test/org/repo//base?ref=v1']\n", &[]), json!({})));
     assert_eq!(what, "https://git.example.test/org/repo//base?ref=v1 named by overlay/kustomization.yaml");
     assert!(why.contains("--offline"), "{why}");
+    let address = "https://git.example.test/patch.yaml";
+    let inline = format!("- |\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {{name: a}}\n  path: {address}\n");
+    for fields in [
+        format!("patches: [{{path: '{address}'}}]\n"),
+        format!("patchesStrategicMerge: ['{address}']\n"),
+        format!("transformers:\n{inline}"),
+        "transformers: [t.yaml]\n".to_owned(),
+    ] {
+        let overlay = format!("resources: [../base]\n{fields}");
+        let file = format!("apiVersion: builtin\nkind: PatchTransformer\nmetadata: {{name: a}}\npath: {address}\n");
+        let (what, _) = unjudged(render(&layout(&overlay, &[("overlay/t.yaml", file.as_str())]), json!({})));
+        assert!(what.starts_with(address), "{fields}: {what}");
+    }
     let mut online = Setup::new("a");
     online.workshop.offline = false;
     let files = layout("resources: ['http://127.0.0.1:9/x.yaml']\n", &[]);
@@ -286,11 +299,34 @@ fn charts_are_inflated_where_argo_cd_says_so_or_says_nothing() {
     let guessed = Setup::new("a").render(&tree, json!({"path": "overlay"})).unwrap();
     assert!(guessed.assumptions[0].contains("--enable-helm"), "{:?}", guessed.assumptions);
     assert_eq!(&*find(&guessed, "ConfigMap rel-a").origin.within, "/helmCharts/0");
+    let generator = "apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: g}\nname: demo\nreleaseName: rel\n";
+    let mut by_generator = files.clone();
+    by_generator[3].1 = "generators: [g.yaml]\n";
+    by_generator.push(("overlay/g.yaml", generator));
+    let by_generator = Setup::new("a").render(&self::tree(&by_generator, &[]), json!({"path": "overlay"})).unwrap();
+    assert!(by_generator.assumptions[0].contains("--enable-helm"), "{:?}", by_generator.assumptions);
     let said =
         Setup::new("a").with_entries(&[("kustomize.buildOptions", "--enable-helm")]).render(&tree, json!({"path": "overlay"})).unwrap();
     assert!(said.assumptions.is_empty());
     let off = Setup::new("a").with_entries(&[]).render(&tree, json!({"path": "overlay"}));
     assert!(failure(off).message.contains("must specify --enable-helm"));
+}
+
+#[test]
+fn what_a_chart_in_a_kustomization_makes_anew_each_time_is_noticed() {
+    let files = |template: &'static str| {
+        let chart = [
+            ("overlay/charts/demo/Chart.yaml", "apiVersion: v2\nname: demo\nversion: 1.0.0\n"),
+            ("overlay/charts/demo/values.yaml", "{}\n"),
+            ("overlay/charts/demo/templates/a.yaml", template),
+        ];
+        tree(&layout("helmCharts:\n- name: demo\n  releaseName: rel\n", &chart), &[])
+    };
+    let random = files("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {p: {{ randAlphaNum 12 | quote }}}\n");
+    let rendered = Setup::new("a").render(&random, json!({"path": "overlay"})).unwrap();
+    assert_eq!(rendered.unstable.iter().map(|one| one.pointers.clone()).collect::<Vec<_>>(), [["/stringData/p"]]);
+    let fixed = files("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {p: x}\n");
+    assert!(Setup::new("a").render(&fixed, json!({"path": "overlay"})).unwrap().unstable.is_empty());
 }
 
 #[test]
