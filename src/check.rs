@@ -21,6 +21,7 @@ mod planning;
 mod policy;
 mod reach;
 mod readings;
+mod registered;
 mod rejections;
 mod revisions;
 mod seen;
@@ -32,6 +33,7 @@ mod stand_in;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use self::registered::Registered;
 use crate::argocd::AppId;
 use crate::config::ConfigError;
 use crate::finding::{Bug, Finding, Patterns, Unjudged};
@@ -145,21 +147,23 @@ pub fn run(options: &Options) -> Result<Outcome, CheckError> {
     }
     let clones = clones::Clones::new(&config.clones, &mut revisions);
     let sources = sources::Sources::new(&revisions, options, config, clones, loaded.as_ref(), kept);
-    let mut discovered = applications::discover(&sources, loaded.as_ref(), options.all, &held::Held::default());
+    let mut discovered = applications::discover(&sources, loaded.as_ref(), options.all, &held::Held::default(), &Registered::default());
     let unseen = seen::unseen_commits(&discovered, &sources);
     let (live, missing) = match loaded {
         None => (planning::assumed(&discovered, &sources, options.all), stand_in::Missing::new()),
         Some(live) => stand_in::complete(live, &discovered, &sources, options.all),
     };
-    let mut planned = planning::plan(&discovered, &sources, &live, options, &wanted);
+    let mut registered = Registered::default();
+    let mut planned = planning::plan(&discovered, &sources, &live, &registered, options, &wanted);
     let mut held = held::Held::default();
     // What a parent's sync does not get to stays as it is, which may hold up what that renders in turn.
     for _ in 0..MAX_HELD {
-        if held.takes_in(std::mem::take(&mut planned.held)) {
+        let same_clusters = registered.takes_in(std::mem::take(&mut planned.cluster_secrets), &live);
+        if held.takes_in(std::mem::take(&mut planned.held)) && same_clusters {
             break;
         }
-        discovered = applications::discover(&sources, Some(&live).filter(|live| !live.is_assumed()), options.all, &held);
-        planned = planning::plan(&discovered, &sources, &live, options, &wanted);
+        discovered = applications::discover(&sources, Some(&live).filter(|live| !live.is_assumed()), options.all, &held, &registered);
+        planned = planning::plan(&discovered, &sources, &live, &registered, options, &wanted);
     }
     revisions.base.nothing_missing()?;
     stand_in::mark(&mut planned, &live, &missing);

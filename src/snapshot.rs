@@ -24,12 +24,12 @@ pub mod summary;
 
 pub use assemble::AssumedObject;
 pub use capture::Capture;
-pub use clusters::{ClusterError, ClusterInfo, NamespaceLimit};
+pub use clusters::{ClusterError, ClusterInfo, NamespaceLimit, secret_text};
 pub use compare::{Comparison, Differing, Place, compare};
 pub use error::SnapshotError;
 pub use file::{Provenance, write};
 pub use kinds::{ApiResource, KindName, Scope, Serves};
-pub use live::{LiveObject, LiveState, SnapshotSource};
+pub use live::{LiveObject, LiveState, SecretEdits, SnapshotSource};
 pub use load::{Input, load, load_from, load_inputs};
 pub use owners::Owner;
 pub use redact::{REDACTED, SecretNames, is_redacted, may_be_secret};

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::delivery::{self, Unrendered};
 use super::held::Held;
 use super::readings::Readings;
+use super::registered::Registered;
 use super::sets::{self, SetGround, SetSide};
 use super::sources::{Render, Sources};
 use super::spokes::Spokes;
@@ -43,6 +44,8 @@ pub(super) struct Discovered {
     pub(super) changed_projects: BTreeSet<String>,
     /// AppProjects at head that come with the next sync of a parent that a person syncs.
     pub(super) later_projects: Vec<Arc<Manifest>>,
+    /// Applications whose destination is another cluster than before, or none, because a cluster Secret changes.
+    pub(super) redirected: BTreeSet<AppId>,
     /// What could not be looked at.
     pub(super) unjudged: Vec<Unjudged>,
     /// Remarks for people.
@@ -86,7 +89,7 @@ pub(super) struct Finder<'a> {
 }
 
 /// Finds every Application on both sides.
-pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: bool, held: &Held) -> Discovered {
+pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: bool, held: &Held, registered: &Registered) -> Discovered {
     let control_namespace = live.map_or_else(|| "argocd".to_owned(), |live| live.settings().namespace.clone());
     let mut problems = Vec::new();
     let live_applications = live.map(|live| live_applications(live, &mut problems)).unwrap_or_default();
@@ -99,7 +102,7 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
     };
     base_files.retain(is_root);
     head_files.retain(is_root);
-    let ground = SetGround::new(sources, live, &live_applications, all, &mut problems);
+    let ground = SetGround::new(sources, live, registered, &live_applications, all, &mut problems);
     let readings = Readings::default();
     let finder = |side: Side, other_side: BTreeMap<AppId, Definition>, other_sets: BTreeMap<AppId, SetSide>| Finder {
         sources,
@@ -138,6 +141,7 @@ pub(super) fn discover(sources: &Sources<'_>, live: Option<&LiveState>, all: boo
         changed_projects: BTreeSet::new(),
         projects: head.projects_brought_in(),
         later_projects: std::mem::take(&mut head.later_projects),
+        redirected: registered.redirects(live, head.in_effect.values()),
         unjudged: problems,
         notes: std::mem::take(&mut head.notes),
         inventory: Inventory { contested: contested(&base, &head), ..Inventory::default() },

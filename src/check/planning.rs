@@ -29,6 +29,7 @@ use super::applications::Discovered;
 use super::held::Held;
 use super::options::{ApplicationFilter, Options};
 use super::reach;
+use super::registered::{self, Registered};
 use super::sources::{Render, Sources};
 use crate::argocd::names::GROUP;
 use crate::argocd::{AppId, Application, Project};
@@ -41,7 +42,7 @@ use crate::plan::change::NOT_JUDGED;
 use crate::plan::watch::{self, Watch};
 use crate::plan::{AppChange, Basis, KIND_WITHDRAWN, SyncMode, SyncPlan, World};
 use crate::rules::{DuplicateKey, RenderFailure, RenderedElsewhere, UnstableObject};
-use crate::snapshot::LiveState;
+use crate::snapshot::{LiveState, SecretEdits};
 
 pub(super) use assumed::{assumed, assumed_objects};
 pub(super) use candidate::may_be_planned;
@@ -69,6 +70,8 @@ pub(super) struct Planned {
     pub(super) same: Vec<AppId>,
     /// What the syncs of parents do not get to.
     pub(super) held: Held,
+    /// Cluster Secrets that the syncs change.
+    pub(super) cluster_secrets: SecretEdits,
     /// Remarks for people.
     pub(super) notes: BTreeSet<String>,
 }
@@ -78,11 +81,13 @@ pub(super) fn plan(
     discovered: &Discovered,
     sources: &Sources<'_>,
     live: &LiveState,
+    registered: &Registered,
     options: &Options,
     wanted: &ApplicationFilter,
 ) -> Planned {
     let Options { all, now, .. } = *options;
     let candidates = candidates(discovered, sources, all);
+    let after = registered.live.as_ref().unwrap_or(live);
     let (head_definitions, base_definitions) = (custom_definitions(&candidates, Side::Head), custom_definitions(&candidates, Side::Base));
     let projects = by_name(&discovered.projects);
     let as_values =
@@ -90,7 +95,9 @@ pub(super) fn plan(
     let (head_values, base_values) = (as_values(&head_definitions), as_values(&base_definitions));
     let later: BTreeMap<String, Project> = by_name(&discovered.later_projects);
     let later = (!later.is_empty()).then(|| later.into_iter().chain(projects.clone()).collect());
-    let at_head = |projects| World::new(live, projects, &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now);
+    let at_head = |projects| {
+        World::new(after, projects, &head_values.iter().map(|value| &**value).collect::<Vec<_>>()).at(now).with_former_clusters(live)
+    };
     let later = later.map(at_head);
     let head = at_head(projects.clone());
     // What is live says more about the projects before the change than Git does.
@@ -148,7 +155,11 @@ pub(super) fn plan(
         }
     }
     // While Applications are deleted, projects are still as they are live.
-    let ground = |side: Side| Ground { side, discovered, sources, world: &base };
+    let once_registered = registered.live.as_ref().map(|after| World::new(after, BTreeMap::new(), &[]).at(now).with_former_clusters(live));
+    let ground = |side: Side| {
+        let once_registered = once_registered.as_ref().filter(|_| side == Side::Head);
+        Ground { side, discovered, sources, world: &base, once_registered: once_registered.unwrap_or(&base) }
+    };
     waiting::with_parents(&mut plans, &discovered.inventory);
     gone::follow(&mut before, &ground(Side::Base));
     let unknown_hooks = gone::follow(&mut plans, &ground(Side::Head));
@@ -168,6 +179,7 @@ pub(super) fn plan(
     planned.failures.retain(|failure| !goes(&app_id(&failure.application)));
     planned.unjudged.retain(|unjudged| !unjudged.application.as_deref().is_some_and(|id| goes(&app_id(id))));
     planned.unjudged.extend(unknown_hooks);
+    planned.cluster_secrets = registered::edits(plans.values(), live);
     planned.held = Held::by(plans.values(), &discovered.inventory);
     planned.plans = plans.into_values().filter(|plan| wanted.takes(&plan.application.id)).collect();
     let shown = |application: &str| wanted.takes(&app_id(application));

@@ -60,7 +60,7 @@ impl Finder<'_> {
         if self.project_is_missing(&claim.project) {
             return of(format!("project {} does not exist", claim.project), false);
         }
-        let server = match self.ground.live_state {
+        let server = match self.ground.registry(self.side) {
             Some(live) => clusters::server_of(&claim.destination, live).map(drop),
             None => clusters::one_of_the_two(&claim.destination).map(drop),
         };
@@ -120,7 +120,7 @@ impl Finder<'_> {
 
     /// Says which projects and clusters are taken for known although the snapshot does not prove them.
     pub(super) fn say_assumed(&mut self, set: &AppId, claims: &[Claim]) {
-        let Some(live) = self.ground.live_state.filter(|_| self.side == Side::Head) else { return };
+        let Some(live) = self.ground.registry(Side::Head).filter(|_| self.side == Side::Head) else { return };
         let (mut projects, mut servers) = (BTreeSet::new(), BTreeSet::new());
         for claim in claims {
             let before = self.other_side.get(&AppId::new(&set.namespace, &claim.name)).map(|before| &before.application.spec);

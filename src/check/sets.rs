@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use super::applications::{Finder, in_namespace};
+use super::registered::Registered;
 use super::rejections::Claim;
 use super::sources::Sources;
 use crate::argocd::names::{GROUP, IN_CLUSTER_SERVER};
@@ -25,7 +26,7 @@ use crate::plan::clusters;
 use crate::plan::effective::SetIgnores;
 use crate::plan::watch::{self, Watch};
 use crate::repo::Tree;
-use crate::snapshot::{LiveObject, LiveState};
+use crate::snapshot::{LiveObject, LiveState, SecretEdits};
 
 pub(super) use self::outcome::{entries, no_longer_generated, with_their_set};
 
@@ -64,7 +65,10 @@ pub(super) struct SetGround<'a> {
     pub(super) live: BTreeMap<AppId, (Arc<ApplicationSet>, Arc<LiveObject>)>,
     /// By the set that owns them.
     owned: BTreeMap<AppId, Vec<Owned>>,
-    clusters: Clusters,
+    /// The clusters at both sides.
+    clusters: [Clusters; 2],
+    /// Live state with the clusters that there are at head.
+    live_after: Option<&'a LiveState>,
     /// The live AppProjects.
     pub(super) projects: BTreeMap<String, Project>,
     controller: Controller,
@@ -79,6 +83,7 @@ impl<'a> SetGround<'a> {
     pub(super) fn new(
         sources: &Sources<'_>,
         live: Option<&'a LiveState>,
+        registered: &'a Registered,
         applications: &BTreeMap<AppId, Owned>,
         all: bool,
         problems: &mut Vec<Unjudged>,
@@ -89,18 +94,27 @@ impl<'a> SetGround<'a> {
                 owned.entry(AppId::new(&id.namespace, set)).or_default().push((Arc::clone(application), Arc::clone(object)));
             }
         }
-        let no_snapshot = || Clusters::without_snapshot(&sources.clusters);
+        let clusters = |edits: &SecretEdits| match live {
+            Some(live) => Clusters::of_live_after(live, edits),
+            None => Clusters::without_snapshot(&sources.clusters),
+        };
         Self {
             live_state: live,
             live: live.map(|live| live_sets(live, problems)).unwrap_or_default(),
             owned,
-            clusters: live.map_or_else(no_snapshot, Clusters::of_live),
+            clusters: [clusters(&SecretEdits::new()), clusters(&registered.edits)],
+            live_after: registered.live.as_ref().or(live),
             projects: live.map(clusters::live_projects).unwrap_or_default(),
             controller: Controller::of(live),
             files: [Side::Base, Side::Head].map(|side| Arc::new(GitFiles::new(sources.revisions.tree(side)))),
             pinned: Mutex::default(),
             all,
         }
+    }
+
+    /// Live state with the clusters that there are at a side.
+    pub(super) fn registry(&self, side: Side) -> Option<&LiveState> {
+        if side == Side::Head { self.live_after } else { self.live_state }
     }
 
     fn pinned_files(&self, url: &str, revision: &str, tree: &Tree) -> Arc<GitFiles> {
@@ -273,7 +287,7 @@ impl Finder<'_> {
             set,
             &Surroundings {
                 files: &files,
-                clusters: &self.ground.clusters,
+                clusters: &self.ground.clusters[usize::from(self.side == Side::Head)],
                 live: self.ground.live_state,
                 control_namespace: &self.control_namespace,
                 doublestar: self.ground.controller.doublestar,

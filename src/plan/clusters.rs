@@ -52,7 +52,7 @@ pub fn one_of_the_two(destination: &Destination) -> Result<&str, String> {
 
 /// Whether a cluster that the snapshot has no Secret of is certainly none of Argo CD's.
 pub fn knows_clusters(live: &LiveState) -> bool {
-    live.clusters().iter().any(|cluster| cluster.registered) && lists(live, "", "Secret")
+    live.has_cluster_secrets() && lists(live, "", "Secret")
 }
 
 /// Whether the snapshot names any cluster besides the one Argo CD runs in.

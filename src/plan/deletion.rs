@@ -78,7 +78,7 @@ pub fn plan(input: &Input<'_>, world: &World<'_>) -> SyncPlan {
     let (server, known) = match world.server(&application.spec.destination) {
         Ok(server) => (server, true),
         // The finalizers are dropped.
-        Err(_) => (application.spec.destination.server.as_str().into(), false),
+        Err(_) => (world.former_server(&application.spec.destination), false),
     };
     let cascades = application.cascades() && known;
     let live = live_rows(application, world, &server, cascades, known);

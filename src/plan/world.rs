@@ -42,6 +42,8 @@ pub struct World<'a> {
     watch_may_change: bool,
     namespaces: HashMap<Arc<str>, Namespaces>,
     withdrawn: Withdrawn,
+    /// Live state with the clusters that were known before.
+    former: Option<&'a LiveState>,
 }
 
 /// The namespaces of one cluster, as far as the snapshot shows them.
@@ -101,6 +103,7 @@ impl<'a> World<'a> {
             no_failures: failure::Context { may_be_live: true, ..failure::Context::default() },
             watch_may_change: false,
             withdrawn: Withdrawn::default(),
+            former: None,
             namespaces: servers.into_iter().map(|server| (Arc::clone(&server), namespaces_of(live, &server))).collect(),
         }
     }
@@ -146,7 +149,30 @@ impl<'a> World<'a> {
     /// # Errors
     /// Why Argo CD refuses the destination, in a sentence.
     pub fn server(&self, destination: &Destination) -> Result<Arc<str>, String> {
-        clusters::server_of(destination, self.live)
+        clusters::server_of(destination, self.live).map_err(|why| match self.former {
+            Some(former) if clusters::server_of(destination, former).is_ok() => {
+                format!("{why} once the change of its cluster Secret is applied")
+            }
+            _ => why,
+        })
+    }
+
+    /// The same world, in which clusters were known before that are so no longer.
+    pub fn with_former_clusters(self, former: &'a LiveState) -> Self {
+        Self { former: Some(former), ..self }
+    }
+
+    /// The server URL of a destination by the clusters that were known before.
+    ///
+    /// # Errors
+    /// Why Argo CD refused it.
+    pub fn server_before(&self, destination: &Destination) -> Result<Arc<str>, String> {
+        clusters::server_of(destination, self.former.unwrap_or(self.live))
+    }
+
+    /// The server URL of a destination that is refused, as far as it was known before or says it itself.
+    pub fn former_server(&self, destination: &Destination) -> Arc<str> {
+        self.server_before(destination).unwrap_or_else(|_| destination.server.as_str().into())
     }
 
     /// The namespaces to which Argo CD is limited on a cluster, if it is.

@@ -113,6 +113,8 @@ pub(super) struct Clusters {
     list: Vec<ClusterInfo>,
     by_name: BTreeMap<Arc<str>, Vec<Arc<str>>>,
     in_cluster_enabled: bool,
+    /// Whether cluster Secrets register the clusters, though there may be none left.
+    by_secrets: bool,
 }
 
 impl Clusters {
@@ -149,7 +151,8 @@ impl Clusters {
         for cluster in list.iter().filter(|cluster| !cluster.name.is_empty()) {
             by_name.entry(cluster.name.clone()).or_default().push(cluster.server.clone());
         }
-        Self { list, by_name, in_cluster_enabled }
+        let by_secrets = list.iter().any(|cluster| cluster.registered);
+        Self { list, by_name, in_cluster_enabled, by_secrets }
     }
 
     /// Takes in clusters that the configuration of presync names. Cluster Secrets decide alone where there are any. Hands on what is left out,
@@ -188,6 +191,40 @@ impl Clusters {
             *self = Self::new(statements, settings);
         }
         left_out
+    }
+
+    /// The clusters once Secrets have changed: of each what it registers before and after. Of a cluster whose Secret goes nothing is left, but of
+    /// the one that Argo CD runs in.
+    pub(super) fn after(&self, edits: Vec<(Option<ClusterInfo>, Option<ClusterInfo>)>, settings: &Settings) -> Self {
+        let mut statements = self.list.clone();
+        for (before, after) in edits {
+            let is_it = |known: &ClusterInfo| {
+                before.as_ref().is_some_and(|before| known.registered && known.server == before.server && known.name == before.name)
+            };
+            let known = statements.iter().position(is_it).map(|position| statements.remove(position)).unwrap_or_default();
+            let stays = known.server == after.as_ref().map_or_else(|| IN_CLUSTER_SERVER.into(), |after| Arc::clone(&after.server));
+            let known = if stays { known } else { ClusterInfo::default() };
+            match after {
+                Some(ClusterInfo { server, name, project, labels, annotations, .. }) => {
+                    statements.push(ClusterInfo { server, name, project, labels, annotations, registered: true, ..known });
+                }
+                None if stays => statements.push(ClusterInfo {
+                    name: "".into(),
+                    registered: false,
+                    project: String::new(),
+                    labels: BTreeMap::new(),
+                    annotations: BTreeMap::new(),
+                    ..known
+                }),
+                None => {}
+            }
+        }
+        Self { by_secrets: self.by_secrets, ..Self::new(statements, settings) }
+    }
+
+    /// Whether cluster Secrets register the clusters, though there may be none left.
+    pub(super) fn by_secrets(&self) -> bool {
+        self.by_secrets
     }
 
     /// All of them, sorted by server and name.
@@ -324,7 +361,7 @@ fn strings(map: Option<&Value>) -> BTreeMap<String, String> {
 }
 
 /// A text in `stringData` or, in base64, in `data`.
-pub(super) fn secret_text(secret: &Value, name: &str) -> Option<String> {
+pub fn secret_text(secret: &Value, name: &str) -> Option<String> {
     let field = |map: &str| secret.get(map).and_then(|data| data.get(name));
     if let Some(text) = field("stringData").and_then(Value::as_str) {
         return Some(text.to_owned());

@@ -16,7 +16,7 @@ use crate::argocd::names::IN_CLUSTER_SERVER;
 use crate::manifest::ResourceKey;
 
 /// The indexes over one cluster's objects.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct ClusterIndex {
     pub(super) server: Arc<str>,
     /// Where the cluster's objects stand among all.

@@ -1,14 +1,14 @@
 //! Live objects and the state they make up, with its look-ups.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
-use super::clusters::{ClusterError, ClusterInfo, Clusters};
+use super::clusters::{ClusterError, ClusterInfo, Clusters, from_secret};
 use super::index::{ClusterIndex, same_kind};
 use super::kinds::{Scope, Serves};
 use super::owners::Owner;
@@ -122,6 +122,9 @@ pub struct SnapshotSource {
     pub digest: Option<String>,
 }
 
+/// Cluster Secrets as a change leaves them; nothing where one goes.
+pub type SecretEdits = BTreeMap<ResourceKey, Option<Arc<Value>>>;
+
 /// The live state of all clusters. Objects are sorted by cluster, group, kind, namespace and name.
 #[derive(Debug)]
 pub struct LiveState {
@@ -176,6 +179,30 @@ impl LiveState {
     /// Takes in clusters that the configuration names, where no cluster Secret is there. Hands on what is left out, and why, in sentences.
     pub fn know_clusters(&mut self, configured: &[ClusterInfo]) -> Vec<String> {
         self.clusters.know(configured, &self.settings)
+    }
+
+    /// Whether cluster Secrets register the clusters, though there may be none left.
+    pub fn has_cluster_secrets(&self) -> bool {
+        self.clusters.by_secrets()
+    }
+
+    /// The same objects with the clusters that there are once cluster Secrets have changed.
+    #[must_use]
+    pub fn with_cluster_secrets(&self, edits: &SecretEdits) -> Self {
+        let before = |key: &ResourceKey| self.get(IN_CLUSTER_SERVER, key).and_then(|secret| from_secret(secret.object()));
+        let edits = edits.iter().map(|(key, after)| (before(key), after.as_deref().and_then(from_secret))).collect();
+        Self {
+            settings: self.settings.clone(),
+            knows_argocd: self.knows_argocd,
+            clusters: self.clusters.after(edits, &self.settings),
+            sources: self.sources.clone(),
+            incomplete: self.incomplete.clone(),
+            unlisted_applications: self.unlisted_applications.clone(),
+            covered: self.covered.clone(),
+            assumed: self.assumed,
+            objects: self.objects.clone(),
+            indexes: self.indexes.clone(),
+        }
     }
 
     /// The server URL of a destination's `name`.

@@ -22,6 +22,8 @@ pub(super) struct Candidate<'a> {
     pub(super) touched: bool,
     /// The change edits the AppProject that it is in.
     pub(super) project_changes: bool,
+    /// Its destination is another cluster than before, or none, because a cluster Secret changes.
+    pub(super) redirected: bool,
     /// The revision that it follows instead, where the change touches only files that it would read otherwise.
     pub(super) untracked: Option<String>,
     /// Changed files that it reads, where Argo CD will not look because of them.
@@ -65,7 +67,8 @@ pub(super) fn of_entries<'a>(entries: Vec<&'a Entry>, discovered: &'a Discovered
         .filter_map(|entry| {
             let Reach { base, head, paths, is_covered, touched, project_changes, untracked, differs } =
                 Reach::of(entry, discovered, sources);
-            if !(all || touched || project_changes || untracked.is_some() || differs || entry.definition_changes()) {
+            let redirected = discovered.redirected.contains(&entry.id);
+            if !(all || redirected || touched || project_changes || untracked.is_some() || differs || entry.definition_changes()) {
                 return None;
             }
             let render = |application: Option<Arc<Application>>, side: Side| {
@@ -85,6 +88,7 @@ pub(super) fn of_entries<'a>(entries: Vec<&'a Entry>, discovered: &'a Discovered
                 entry,
                 touched,
                 project_changes,
+                redirected,
                 untracked,
                 unnoticed,
                 base: render(base, Side::Base),
@@ -105,6 +109,9 @@ fn as_synced(application: Arc<Application>, definition: Option<&Definition>) -> 
 /// Whether an Application may be planned though not all are wanted.
 pub(in crate::check) fn may_be_planned(application: &Application, discovered: &Discovered, sources: &Sources<'_>) -> bool {
     discovered.inventory.entries.get(&application.id).is_none_or(|entry| {
+        if discovered.redirected.contains(&entry.id) {
+            return true;
+        }
         let reach = Reach::of(entry, discovered, sources);
         reach.touched || reach.project_changes || reach.untracked.is_some() || reach.differs || entry.definition_changes()
     })
@@ -178,7 +185,11 @@ pub(super) fn custom_definitions(candidates: &[Candidate<'_>], side: Side) -> Ve
 /// Whether anything of the Application differs between the sides.
 pub(super) fn is_affected(candidate: &Candidate<'_>) -> bool {
     let (Some(base), Some(head)) = (&candidate.base, &candidate.head) else { return true };
-    if candidate.entry.definition_changes() || base.application.object != head.application.object || candidate.untracked.is_some() {
+    if candidate.entry.definition_changes()
+        || base.application.object != head.application.object
+        || candidate.untracked.is_some()
+        || candidate.redirected
+    {
         return true;
     }
     match (&base.render, &head.render) {
@@ -199,5 +210,5 @@ pub(super) fn previous_server(candidate: &Candidate<'_>, world: &World<'_>) -> O
         Some((live, _)) => &live.spec.destination,
         None => &candidate.base.as_ref()?.application.spec.destination,
     };
-    world.server(before).ok().filter(|before| *before != head)
+    world.server_before(before).ok().filter(|before| *before != head)
 }

@@ -24,6 +24,8 @@ pub(super) struct Leaving {
     pub(super) reached: bool,
     /// Whether it goes even where another parent has it in Git: an owner takes what it owns along, a parent's prune gives way.
     certain: bool,
+    /// Whether its set drops it: then cluster Secrets have changed before.
+    dropped: bool,
 }
 
 /// One side of the change.
@@ -33,6 +35,8 @@ pub(super) struct Ground<'a> {
     pub(super) sources: &'a Sources<'a>,
     /// Projects and settings as they are while the deletion runs.
     pub(super) world: &'a World<'a>,
+    /// The world with the clusters that are registered when generators have gone through them.
+    pub(super) once_registered: &'a World<'a>,
 }
 
 /// Follows deletions from the plans of one side through all levels; returns what could not be looked at.
@@ -41,7 +45,7 @@ pub(super) fn follow(plans: &mut BTreeMap<AppId, SyncPlan>, ground: &Ground<'_>)
     let mut pending: VecDeque<Leaving> = plans.values().flat_map(|plan| leaving(plan, ground)).collect();
     if ground.side == Side::Head {
         let dropped = sets::no_longer_generated(&ground.discovered.inventory, ground.world.live.is_assumed());
-        pending.extend(dropped.into_iter().map(|(id, reason)| Leaving { id, reason, reached: true, certain: true }));
+        pending.extend(dropped.into_iter().map(|(id, reason)| Leaving { id, reason, reached: true, certain: true, dropped: true }));
     }
     let mut held: Vec<Leaving> = Vec::new();
     let mut done: BTreeSet<AppId> = BTreeSet::new();
@@ -143,7 +147,7 @@ fn plan_deletion(application: &Arc<Application>, gone: &Leaving, ground: &Ground
         before: &before,
         after,
     };
-    deletion::plan(&input, ground.world)
+    deletion::plan(&input, if gone.dropped { ground.once_registered } else { ground.world })
 }
 
 /// The prune of the Application itself by its own sync.
@@ -170,12 +174,18 @@ fn leaving(plan: &SyncPlan, ground: &Ground<'_>) -> Vec<Leaving> {
         let along = format!("it goes with {}, which Application {parent} deletes", change.key.named());
         if change.key.is(GROUP, "ApplicationSet") {
             let gone = with_their_set(&change.key, plan, ground).into_iter();
-            found.extend(gone.map(|(id, reason)| Leaving { id, reason, reached: change.reached, certain: true }));
+            found.extend(gone.map(|(id, reason)| Leaving { id, reason, reached: change.reached, certain: true, dropped: false }));
             continue;
         }
         let swept = change.cascade.iter().map(|dependent| (&dependent.key, &along, true));
         for (key, reason, certain) in std::iter::once((&change.key, &reason, false)).chain(swept) {
-            found.extend(application_id(key).map(|id| Leaving { id, reason: reason.clone(), reached: change.reached, certain }));
+            found.extend(application_id(key).map(|id| Leaving {
+                id,
+                reason: reason.clone(),
+                reached: change.reached,
+                certain,
+                dropped: false,
+            }));
         }
     }
     found

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::argocd::names::{IN_CLUSTER_NAME, IN_CLUSTER_SERVER};
 use crate::manifest::{base64, label};
-use crate::snapshot::{ClusterInfo, LiveState};
+use crate::snapshot::{ClusterInfo, LiveState, SecretEdits};
 
 /// Label that makes a Secret one of Argo CD's own.
 const SECRET_TYPE: &str = "argocd.argoproj.io/secret-type";
@@ -41,16 +41,30 @@ pub enum Clusters {
 impl Clusters {
     /// What a snapshot says. One that holds no Secret of Argo CD's namespace and names no cluster proves nothing.
     pub fn of_live(live: &LiveState) -> Self {
+        Self::of_live_after(live, &SecretEdits::new())
+    }
+
+    /// Those of some Secrets.
+    pub fn of_secrets(secrets: &SecretEdits) -> Self {
+        let found = secrets.values().flatten().filter_map(|secret| Cluster::of_secret(secret));
+        Self::Known(found.collect())
+    }
+
+    /// The same once cluster Secrets have changed.
+    pub fn of_live_after(live: &LiveState, edits: &SecretEdits) -> Self {
         let namespace = &live.settings().namespace;
         let secrets = live.of_kind(IN_CLUSTER_SERVER, "", "Secret").iter().filter(|secret| *secret.key.namespace == **namespace);
         let mut saw_secrets = false;
         let mut by_name: BTreeMap<String, Cluster> = BTreeMap::new();
         for secret in secrets {
             saw_secrets = true;
-            if let Some(cluster) = Cluster::of_secret(secret.object()) {
+            let is_edited = edits.contains_key(&secret.key);
+            if let Some(cluster) = Cluster::of_secret(secret.object()).filter(|_| !is_edited) {
                 by_name.insert(cluster.name.clone(), cluster);
             }
         }
+        let edited = edits.values().flatten().filter_map(|secret| Cluster::of_secret(secret));
+        by_name.extend(edited.map(|cluster| (cluster.name.clone(), cluster)));
         // Of clusters that are stated without a Secret only those that the configuration names as well have labels.
         let is_stated = |cluster: &&ClusterInfo| !cluster.registered && !cluster.name.is_empty();
         let stated = live.clusters().iter().filter(is_stated).filter(|cluster| cluster.configured || &*cluster.name != IN_CLUSTER_NAME);
