@@ -186,6 +186,9 @@ mod tests {
         assert!(run(&[], &["CreateNamespace=true", "PrunePropagationPolicy=foreground", "RespectIgnoreDifferences=true"]).is_empty());
         let forced = run(&[], &["Force=true"]);
         assert!(forced[0].1.ends_with("it works in the annotation argocd.argoproj.io/sync-options of an object only"), "{}", forced[0].1);
+        for misspelt in ["prune=false", "Prune=False", "Prune = false", "Prune=false ", "delete=false"] {
+            assert_eq!(run(&[], &[misspelt]).len(), 1, "{misspelt}");
+        }
         let found = run(&["Other=true"], &["Other=true", "CreateNameSpace=true"]);
         assert_eq!(found.iter().map(|(introduced, _)| *introduced).collect::<Vec<_>>(), [true, false]);
         assert!(found[0].1.ends_with("it is spelt `CreateNamespace=…`"), "{}", found[0].1);

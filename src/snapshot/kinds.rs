@@ -155,6 +155,10 @@ impl Kinds {
         if seen || built_in.is_some_and(|builtin| builtin.versions.contains(&version) && (self.has_argocd || !builtin.is_argocd())) {
             return Serves::Yes;
         }
+        // Argo CD has one version of each of its kinds.
+        if let Some(builtin) = built_in.filter(|builtin| builtin.is_argocd() && self.has_argocd) {
+            return builtin.versions.first().map_or(Serves::No, |&version| Serves::OtherVersion(version.to_owned()));
+        }
         let unheard_of = built_in.is_none() && find(&self.seen, group, kind).is_none();
         if self.complete && unheard_of { Serves::No } else { Serves::Unknown }
     }
@@ -253,6 +257,7 @@ mod tests {
     #[test]
     fn argo_cds_own_kinds_are_served_where_it_runs() {
         assert_eq!(Kinds::new(None, false, true).serves("argoproj.io", "v1alpha1", "Application"), Serves::Yes);
+        assert_eq!(Kinds::new(None, false, true).serves("argoproj.io", "v1beta1", "Application"), Serves::OtherVersion("v1alpha1".into()));
         assert_eq!(Kinds::new(None, false, false).serves("argoproj.io", "v1alpha1", "Application"), Serves::Unknown);
         assert_eq!(Kinds::new(None, false, false).scope("argoproj.io", "Application"), Some(Scope::Namespaced));
     }

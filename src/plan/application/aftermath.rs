@@ -13,14 +13,16 @@ use crate::plan::change::{Action, Change, Phase};
 use crate::plan::dependents::{self, Deletion};
 use crate::plan::pairing::Pair;
 use crate::plan::permission;
-use crate::plan::reason::{LiveCopy, Reason};
+use crate::plan::reason::{LiveCopy, Reason, Refused};
 use crate::plan::removal::{self, Operation};
 use crate::snapshot::LiveObject;
 
 impl Planner<'_> {
     /// Adds to each object that is deleted, be it for good or to be created again, what hangs on it.
     pub(super) fn find_dependents(&self, changes: &mut [Change], operation: Operation<'_>) {
-        let deleted = |change: &Change| matches!(change.action, Action::Prune | Action::Recreate) || deletes_as_hook(change);
+        let deleted = |change: &Change| {
+            matches!(change.action, Action::Prune | Action::Recreate) || deletes_as_hook(change) || is_deleted_in_vain(change)
+        };
         let going: HashSet<ResourceKey> = changes.iter().filter(|change| deleted(change)).map(|change| change.key.clone()).collect();
         if going.is_empty() {
             return;
@@ -73,6 +75,11 @@ impl Planner<'_> {
         }
         rows.into_iter().enumerate().map(|(index, row)| row.change(order + index + 1, Phase::Sync, 0, true)).collect()
     }
+}
+
+/// Whether `Force=true` deletes the object and does not get it back.
+fn is_deleted_in_vain(change: &Change) -> bool {
+    matches!(change.reason, Reason::Fails { cause: Refused::ForceDeletes, .. })
 }
 
 /// Whether a hook takes the live object under its name, and with it what hangs on it. Pods of Jobs are not worth a word.

@@ -452,3 +452,21 @@ fn sync_still_running_warns_of_a_sync_that_needs_a_person() {
     assert_eq!(run(SYNC_NEEDS_APPROVAL, None), [(Severity::Warning, false, says())]);
     assert!(run("SharedResourceWarning", Some(added(claim()))).is_empty());
 }
+
+#[test]
+fn force_deletes_claim_tells_of_the_volume_behind_the_claim() {
+    let mut live = claim();
+    live["spec"]["volumeName"] = "pv-1".into();
+    let reason = || Reason::Fails { message: "it is deleted".into(), cause: Refused::ForceDeletes, fields: Vec::new() };
+    let found = |policy: &str| {
+        let volume = json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv-1"},
+            "spec": {"capacity": {"storage": "20Gi"}, "persistentVolumeReclaimPolicy": policy, "claimRef": {"namespace": "shop", "name": "data"}}});
+        let change = changed(claim(), claim(), live.clone(), Action::Fail, reason());
+        let run = Run { plans: vec![plan("a", vec![change])], live: snapshot(&[live.clone(), volume]), ..Run::default() };
+        run.judge(&["force-deletes-claim"]).remove(0).message
+    };
+    assert_eq!(found("Delete"), "it is deleted; volume pv-1 (20Gi) has reclaim policy Delete, so the data goes with it");
+    assert!(found("Retain").ends_with("until somebody clears its claimRef"));
+    let run = Run { plans: vec![plan("a", vec![changed(claim(), claim(), claim(), Action::Fail, reason())])], ..Run::default() };
+    assert_eq!(run.judge(&["force-deletes-claim"])[0].message, "it is deleted", "a claim without a volume has none to tell of");
+}
