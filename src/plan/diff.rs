@@ -13,6 +13,7 @@ pub mod owner;
 mod patch;
 mod quick;
 mod remarshal;
+mod replaced;
 mod server_side;
 mod structured;
 mod tracking;
@@ -24,6 +25,7 @@ use serde_json::{Map, Value};
 pub use super::change::FieldChange;
 pub use fields::REDACTED;
 pub use ignore::{CompareOptions, IgnoreError, IgnoreRules, RespectOptions, StatusIgnore};
+pub use replaced::taken_away;
 pub use structured::StructuredError;
 
 use super::schema::{Node, Schemas};

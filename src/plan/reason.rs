@@ -64,6 +64,11 @@ pub enum Reason {
         /// The option, for example `Replace=true`.
         option: &'static str,
     },
+    /// `Replace=true` takes away what only the cluster has, which the comparison does not see.
+    ReplaceErases {
+        /// How many fields go.
+        fields: usize,
+    },
     /// The live object is tracked by nobody.
     Untracked,
     /// The live object is tracked by another Application.
@@ -171,6 +176,14 @@ impl fmt::Display for Reason {
             Self::Differs { fields: 1 } => write!(f, "1 field differs"),
             Self::Differs { fields } => write!(f, "{fields} fields differ"),
             Self::Reapplied { option } => write!(f, "nothing differs, but {option} rewrites it at every full sync"),
+            Self::ReplaceErases { fields } => {
+                let what = if *fields == 1 {
+                    "1 field that Git does not set".to_owned()
+                } else {
+                    format!("{fields} fields that Git does not set")
+                };
+                write!(f, "the comparison sees no difference, but Replace=true resets {what}")
+            }
             Self::Untracked => write!(f, "exists and is tracked by no Application"),
             Self::TrackedBy { application } => write!(f, "tracked by Application {application} until now"),
             Self::InSync => write!(f, "in sync"),

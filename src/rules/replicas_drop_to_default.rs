@@ -1,4 +1,5 @@
-//! `replicas-drop-to-default`: `replicas` leaves Git while the last applied configuration has it, so the apply takes it away.
+//! `replicas-drop-to-default`: Git has no `replicas`, and the apply takes the live number away: the last applied configuration has it, or the
+//! object is replaced.
 
 use serde_json::Value;
 
@@ -13,7 +14,8 @@ const POINTER: &str = "/spec/replicas";
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
     for (plan, change) in view.changes() {
-        if !matches!(change.action, Action::Update | Action::Adopt | Action::None) {
+        let rewrites = matches!(change.action, Action::Replace | Action::Recreate);
+        if !rewrites && !matches!(change.action, Action::Update | Action::Adopt | Action::None) {
             continue;
         }
         let (Some(target), Some(live)) = (&change.target, change.live_object()) else { continue };
@@ -29,7 +31,8 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         if (view.ignores(plan, live, POINTER) && respects_ignored(plan)) || !is_applied {
             continue;
         }
-        let Some(why) = drops(plan, change, live) else { continue };
+        let why = if rewrites { resets(change) } else { drops(plan, change, live) };
+        let Some(why) = why else { continue };
         let then = match view.scalers.of(server_of(plan, change), &change.key) {
             Some(scaler) => format!("until {} reacts", scaler.key.named()),
             None if plan.basis == Basis::Assumed => "until something scales it".to_owned(),
@@ -37,10 +40,26 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         };
         let from = if plan.basis == Basis::Assumed { String::new() } else { format!(" from {now}") };
         let message = format!("Without replicas in Git, {} drops {}{from} to 1 {then}: {why}", next_sync(plan), change.key.named());
-        let draft = Draft::of_change(plan, change, message);
+        let mut draft = Draft::of_change(plan, change, message);
+        if rewrites {
+            draft = draft.help(
+                "Write the number that is needed into Git, or take Replace=true and Force=true away. Under an autoscaler ignore `/spec/replicas` with \
+                 ignoreDifferences and set RespectIgnoreDifferences=true: the live number is then sent along.",
+            );
+        }
         let draft = draft.at(removed.map(|base| &base.origin), POINTER, "leaves Git");
         findings.push(draft.at(Some(&target.origin), "/spec", "has no replicas"));
     }
+}
+
+/// Why storing the whole target resets the field; `None` where the plan does not say that it does.
+fn resets(change: &Change) -> Option<String> {
+    let is_reset = change.diff.iter().any(|field| field.path == POINTER);
+    let how = match change.action {
+        Action::Recreate => "the sync deletes it and creates it again as Git has it",
+        _ => "Replace=true stores it as Git has it",
+    };
+    is_reset.then(|| format!("{how}, and the default holds"))
 }
 
 /// Why the apply takes the field away; `None` where it leaves it alone.

@@ -135,7 +135,7 @@ fn is_earlier(change: &Change) -> bool {
         (None, None) => true,
         _ => false,
     };
-    if !same || matches!(change.reason, Reason::IgnoredButWritten | Reason::Reapplied { .. }) {
+    if !same || matches!(change.reason, Reason::IgnoredButWritten | Reason::Reapplied { .. } | Reason::ReplaceErases { .. }) {
         return false;
     }
     match (change.action, change.live_object(), change.target_object()) {

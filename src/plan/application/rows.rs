@@ -10,9 +10,9 @@ use super::row::Row;
 use super::{Planner, Run};
 use crate::argocd::hook::{self, DeletePolicy};
 use crate::manifest::ResourceKey;
-use crate::plan::change::{Action, Phase};
+use crate::plan::change::{Action, FieldChange, Phase};
 use crate::plan::diff::{self, Method, ObjectDiff};
-use crate::plan::failure::{self, ApplyStrategy, Failure, FailureKind, Outcome};
+use crate::plan::failure::{self, Apply, ApplyStrategy, Failure, FailureKind, Outcome};
 use crate::plan::pairing::Pair;
 use crate::plan::reason::{LiveCopy, Reason, Refused};
 use crate::snapshot::LiveObject;
@@ -58,6 +58,9 @@ impl Planner<'_> {
             row.diff.clone_from(&whole.fields);
             row.diff.extend(seen.into_iter().filter(|field| whole.fields.iter().all(|other| other.path != field.path)));
         }
+        let erased = if run.writes { self.erased(pair, &sent, &known, apply, &outcome, &row.diff) } else { Vec::new() };
+        let erases = erased.len();
+        row.diff.extend(erased);
         (row.action, row.reason) = match outcome {
             Outcome::Fail(failure) => (Action::Fail, failing(&failure)),
             Outcome::Recreate if diff.modified || apply.strategy == ApplyStrategy::Replace => {
@@ -67,8 +70,10 @@ impl Planner<'_> {
             Outcome::Replace if is_updated_in_place(&pair.key) && diff.modified => self.updated(live, row.diff.len()),
             Outcome::Replace if is_updated_in_place(&pair.key) => (Action::Update, Reason::Reapplied { option: "Replace=true" }),
             Outcome::Replace if diff.modified => (Action::Replace, Reason::ReplaceOption),
+            Outcome::Replace if erases > 0 => (Action::Replace, Reason::ReplaceErases { fields: erases }),
             Outcome::Replace => (Action::Replace, Reason::Reapplied { option: "Replace=true" }),
             _ if diff.modified => self.updated(live, row.diff.len()),
+            _ if erases > 0 => (Action::Update, Reason::ReplaceErases { fields: erases }),
             _ => unseen.map_or((Action::None, Reason::InSync), |(_, reason)| (Action::Update, reason)),
         };
         row
@@ -83,6 +88,34 @@ impl Planner<'_> {
             Some(other) => (Action::Adopt, Reason::TrackedBy { application: other.replace('_', "/") }),
             None => (Action::Adopt, Reason::Untracked),
         }
+    }
+
+    /// The fields that a replace, or a deletion with a new creation, takes away beyond those that differ.
+    fn erased(
+        &self,
+        pair: &Pair,
+        sent: &Value,
+        live: &Value,
+        apply: Apply,
+        outcome: &Outcome,
+        differing: &[FieldChange],
+    ) -> Vec<FieldChange> {
+        let rewrites = match outcome {
+            Outcome::Replace | Outcome::Recreate => true,
+            // Kinds that are updated in place, with the whole target.
+            Outcome::Update => apply.strategy == ApplyStrategy::Replace,
+            Outcome::Fail(_) => false,
+        };
+        if !rewrites || self.world.live.is_assumed() {
+            return Vec::new();
+        }
+        let before = self.base.get(&pair.key).map(|base| &*base.object);
+        let is_new = |field: &FieldChange| {
+            let within = |inner: &str, outer: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            let covers = |other: &FieldChange| within(&field.path, &other.path) || within(&other.path, &field.path);
+            !differing.iter().any(covers)
+        };
+        diff::taken_away(sent, live, before).into_iter().filter(is_new).collect()
     }
 
     /// What a sync writes that the comparison does not see, with the reason: Argo CD's comparison leaves ignored fields out, but a sync writes the

@@ -231,6 +231,7 @@ fn reason_word(reason: &Reason) -> &'static str {
         Reason::NotLive => "not-live",
         Reason::Differs { .. } => "differs",
         Reason::Reapplied { .. } => "reapplied",
+        Reason::ReplaceErases { .. } => "replace-erases",
         Reason::Untracked => "untracked",
         Reason::TrackedBy { .. } => "tracked-by",
         Reason::InSync => "in-sync",
