@@ -418,7 +418,7 @@ impl Planner<'_> {
             }
         }
         rows.extend(namespace);
-        let mut changes = self.walk(rows, aside, conditions);
+        let mut changes = self.walk(rows, aside, run, conditions);
         self.find_dependents(&mut changes, operation);
         changes
     }

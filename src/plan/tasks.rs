@@ -69,6 +69,14 @@ pub struct Step {
     pub wave: i64,
     /// Whether the sync gets there.
     pub reached: bool,
+    /// The prune of its namespace, which takes it along before its own turn.
+    pub swept_by: Option<usize>,
+}
+
+impl Step {
+    fn new(task: usize, phase: Phase, wave: i64, reached: bool) -> Self {
+        Self { task, phase, wave, reached, swept_by: None }
+    }
 }
 
 /// How the walk ended.
@@ -116,11 +124,11 @@ pub fn walk(tasks: &[Task], course: Course, effect: &dyn Fn(usize) -> Effect) ->
         let Some(&(_, phase, wave)) = pending.next() else { break };
         if let Some(&(task, phase, wave)) = first.take().and_then(|first| planned.iter().find(|(index, ..)| *index == first)) {
             finished[task] = true;
-            steps.push(Step { task, phase, wave, reached: true });
+            steps.push(Step::new(task, phase, wave, true));
             if effect(task) == Effect::Failed {
                 end = End::Failed;
                 let rest = planned.iter().filter(|(index, ..)| !finished[*index]);
-                steps.extend(rest.map(|&(task, phase, wave)| Step { task, phase, wave, reached: false }));
+                steps.extend(rest.map(|&(task, phase, wave)| Step::new(task, phase, wave, false)));
                 break;
             }
             continue;
@@ -135,7 +143,7 @@ pub fn walk(tasks: &[Task], course: Course, effect: &dyn Fn(usize) -> Effect) ->
             // Nothing of the step happens; what waits is listed as the thing that is waited for.
             for &(index, phase, wave) in planned.iter().filter(|(index, ..)| !finished[*index]) {
                 let reached = group.contains(&index) && effect(index) == Effect::Waits;
-                steps.push(Step { task: index, phase, wave, reached });
+                steps.push(Step::new(index, phase, wave, reached));
             }
             break;
         }
@@ -143,7 +151,7 @@ pub fn walk(tasks: &[Task], course: Course, effect: &dyn Fn(usize) -> Effect) ->
         let mut stops = None;
         for index in prunes.into_iter().chain(applies) {
             finished[index] = true;
-            steps.push(Step { task: index, phase, wave, reached: true });
+            steps.push(Step::new(index, phase, wave, true));
             match effect(index) {
                 Effect::Done if tasks[index].is_prune() => present.retain(|&one| one != index),
                 Effect::Failed => stops = Some(End::Failed),
@@ -151,17 +159,29 @@ pub fn walk(tasks: &[Task], course: Course, effect: &dyn Fn(usize) -> Effect) ->
                 _ => {}
             }
         }
+        // Argo CD waits until a namespace is gone, and what was in it is no task any more.
+        let gone = steps.iter().rev().take_while(|step| (step.phase, step.wave) == (phase, wave)).map(|step| step.task);
+        let namespaces: Vec<usize> = gone.filter(|&index| is_namespace_prune(&tasks[index]) && !present.contains(&index)).collect();
+        for namespace in namespaces {
+            let held = |index: usize| tasks[index].is_prune() && tasks[index].key.namespace == tasks[namespace].key.name;
+            let swept: Vec<usize> = present.iter().copied().filter(|&index| !finished[index] && held(index)).collect();
+            for index in swept {
+                finished[index] = true;
+                steps.push(Step { swept_by: Some(namespace), ..Step::new(index, phase, wave, true) });
+            }
+            present.retain(|&index| !held(index));
+        }
         if let Some(stop) = stops {
             end = stop;
             let planned = order(tasks, &present, prune_last);
             let rest = planned.into_iter().filter(|(index, ..)| !finished[*index]);
-            steps.extend(rest.map(|(task, phase, wave)| Step { task, phase, wave, reached: false }));
+            steps.extend(rest.map(|(task, phase, wave)| Step::new(task, phase, wave, false)));
             break;
         }
     }
     if end == End::Failed {
         let planned = order(tasks, &fail_hooks, prune_last);
-        steps.extend(planned.into_iter().map(|(task, phase, wave)| Step { task, phase, wave, reached: true }));
+        steps.extend(planned.into_iter().map(|(task, phase, wave)| Step::new(task, phase, wave, true)));
     }
     (steps, end)
 }
@@ -227,6 +247,10 @@ fn bubble(tasks: &[Task], planned: &mut Vec<(usize, Phase, i64)>, defines: fn(&T
             first_use.entry(used).or_insert(position);
         }
     }
+}
+
+fn is_namespace_prune(task: &Task) -> bool {
+    task.is_prune() && task.key.is("", "Namespace")
 }
 
 fn namespace_defined(task: &Task) -> Option<String> {
@@ -474,5 +498,18 @@ mod tests {
         let (steps, end) = walk(&tasks, course, &|index| if index == 2 { Effect::Failed } else { Effect::Done });
         assert_eq!(names(&steps), [("shop".into(), 3, true), ("hook".into(), 0, false), ("a".into(), -1, false)]);
         assert_eq!(end, End::Failed);
+    }
+
+    #[test]
+    fn what_is_in_a_pruned_namespace_goes_with_it_and_not_in_a_wave_of_its_own() {
+        let mut tasks = vec![create("a", "3"), task(Phase::Sync, object("Namespace", "", "x", "0", ""), true)];
+        tasks.push(task(Phase::Sync, object("Pod", "x", "in", "0", "PruneLast=true"), true));
+        tasks.push(task(Phase::Sync, object("Pod", "y", "out", "0", "PruneLast=true"), true));
+        let (steps, end) = walk(&tasks, Course::default(), &|_| Effect::Done);
+        let found: Vec<_> = steps.iter().map(|step| (&*tasks[step.task].key.name, step.wave, step.swept_by)).collect();
+        assert_eq!(found, [("x", 0, None), ("in", 0, Some(1)), ("a", 3, None), ("out", 4, None)]);
+        assert_eq!(end, End::Succeeded);
+        let kept = |index| if index == 1 { Effect::Kept } else { Effect::Done };
+        assert!(walk(&tasks, Course::default(), &kept).0.iter().all(|step| step.swept_by.is_none()));
     }
 }

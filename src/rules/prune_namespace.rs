@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::draft::{Draft, Findings};
-use super::facts::{View, enumerate, is_made_by_kubernetes, next_sync, plural};
+use super::facts::{View, data_behind, enumerate, is_made_by_kubernetes, next_sync, plural};
 use crate::plan::{Action, Change, Dependent, SyncMode, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
@@ -11,7 +11,8 @@ pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
         .changes()
         .filter(|(plan, change)| change.action == Action::Prune && change.key.is("", "Namespace") && plan.sync.mode != SyncMode::Deleted);
     for (plan, change) in pruned {
-        let message = format!("{} will be deleted by {}, {}", change.key.named(), next_sync(plan), contents(plan, change));
+        let mut message = format!("{} will be deleted by {}, {}", change.key.named(), next_sync(plan), contents(plan, change));
+        message.push_str(&data_behind(view, &[(plan, change)]));
         findings.push(Draft::of_change(plan, change, message).at(change.base.as_ref().map(|base| &base.origin), "", "leaves Git"));
     }
 }
@@ -91,5 +92,22 @@ mod tests {
         for action in [Action::Retain, Action::Leftover, Action::Orphan, Action::Confirm] {
             assert!(run(action, Vec::new()).is_empty());
         }
+    }
+
+    #[test]
+    fn the_data_of_claims_that_go_along_is_named_with_its_volume_and_policy() {
+        let claim = json!({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "d", "namespace": "billing"},
+            "spec": {"volumeName": "pv1"}, "status": {"phase": "Bound"}});
+        let volume = json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pv1"},
+            "spec": {"capacity": {"storage": "1Gi"}, "persistentVolumeReclaimPolicy": "Delete", "claimRef": {"namespace": "billing", "name": "d"}}});
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "billing"}});
+        let cascade = vec![dependent("PersistentVolumeClaim", "d", Some("argocd/other"))];
+        let change = Change { cascade, ..removed(namespace, Action::Prune, Reason::RemovedFromGit { automated: true }) };
+        let run = Run { plans: vec![plan("billing", vec![change])], live: snapshot(&[claim, volume]), ..Run::default() };
+        let message = &run.judge(&["prune-namespace"])[0].message;
+        assert!(
+            message.ends_with("; data goes with them (PersistentVolumeClaim billing/d on pv1 (1Gi), reclaim policy Delete)"),
+            "{message}"
+        );
     }
 }
