@@ -12,6 +12,7 @@ mod fix;
 mod git;
 mod init;
 mod output;
+mod progress;
 mod rules;
 mod shared;
 mod snapshot;

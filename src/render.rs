@@ -4,6 +4,7 @@
 //! Knows nothing of live state.
 
 pub mod cache;
+pub mod calls;
 pub mod charts;
 pub mod directory;
 pub mod environment;
@@ -29,6 +30,7 @@ use std::path::Path;
 use crate::repo::Tree;
 
 pub use cache::Cache;
+pub use calls::{Calls, Made};
 pub use charts::{Charts, Wanted};
 pub use helm::{Deciding, Scope, SetAt, Values};
 pub use inputs::Inputs;

@@ -109,7 +109,7 @@ impl<'a> Sources<'a> {
                 ),
                 versions: Versions::default(),
                 plugins: config.plugins.iter().map(|(name, command)| (name.clone(), command.0.clone())).collect(),
-                limits: Limits::default(),
+                limits: Limits { calls: options.programs.calls().clone(), ..Limits::default() },
                 cache: options.cache.as_deref().map(Cache::new),
                 offline: options.offline,
                 settings: settings(config, live),

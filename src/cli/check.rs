@@ -6,9 +6,9 @@ use std::time::Instant;
 use clap::Args;
 
 use super::output::{self, Text};
-use super::shared::{Format, SharedArgs, failed};
+use super::shared::{Format, SharedArgs};
 use super::{Failure, baseline, fix, surroundings};
-use crate::check::{self, Outcome};
+use crate::check::Outcome;
 use crate::finding::Severity;
 use crate::report::applications::Node;
 use crate::report::{Report, RuleText, Setting, applications};
@@ -41,14 +41,14 @@ pub(super) struct PlanArgs {
 
 pub(super) fn check(args: &CheckArgs) -> Result<ExitCode, Failure> {
     let started = Instant::now();
-    let mut outcome = check::run(&args.shared.options()).map_err(failed)?;
+    let mut outcome = args.shared.run()?;
     if args.diff {
         return fix::diff(&outcome, &args.shared, report(&outcome, &args.shared, &Frame::default()).fails());
     }
     if args.fix {
         let edits = fix::write(&outcome, &args.shared)?;
         if edits.change_something() {
-            outcome = check::run(&args.shared.options()).map_err(failed)?;
+            outcome = args.shared.run()?;
         }
         edits.tell(&outcome)?;
     }
@@ -64,7 +64,7 @@ pub(super) fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
 
 /// Prints the tree of Applications.
 fn applications(args: &SharedArgs) -> Result<ExitCode, Failure> {
-    let outcome = check::run(&args.options()).map_err(failed)?;
+    let outcome = args.run()?;
     let nodes = applications::tree(&outcome.inventory, &outcome.plans, args.all);
     output::write_applications(&nodes, &outcome, args)?;
     let frame = Frame::default();
@@ -82,7 +82,7 @@ fn exit_code(outcome: &Outcome, report: &Report<'_>) -> ExitCode {
 
 fn run(args: &SharedArgs, text: Text) -> Result<ExitCode, Failure> {
     let started = Instant::now();
-    let outcome = check::run(&args.options()).map_err(failed)?;
+    let outcome = args.run()?;
     finish(outcome, args, text, started)
 }
 

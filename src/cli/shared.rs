@@ -1,11 +1,13 @@
 //! Options that `check` and `plan` share, and their conversion into what a run needs.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 
-use super::{Failure, cache_folder};
-use crate::check::{Head, Options};
+use super::{Failure, cache_folder, progress};
+use crate::check::{self, Head, Options, Outcome};
 use crate::config::duration;
 use crate::finding::Severity;
 use crate::render::Programs;
@@ -76,6 +78,12 @@ pub(super) struct SharedArgs {
     /// Print nothing to standard output
     #[arg(short, long, help_heading = "Output")]
     pub(super) quiet: bool,
+    /// Tell on standard error which programs were run, and how long everything took
+    #[arg(short, long, help_heading = "Output")]
+    pub(super) verbose: bool,
+    /// Show no progress; it goes to standard error, and only where that is a terminal
+    #[arg(long, help_heading = "Output")]
+    pub(super) no_progress: bool,
 }
 
 /// Formats of a report.
@@ -139,6 +147,23 @@ impl SharedArgs {
     /// All formats that are written: those of the files, then that of standard output.
     pub(super) fn formats(&self) -> impl Iterator<Item = Format> + '_ {
         self.report.iter().map(|(format, _)| *format).chain([self.format])
+    }
+
+    /// Runs the check, and tells meanwhile and afterwards what it does, as far as that is wanted.
+    pub(super) fn run(&self) -> Result<Outcome, Failure> {
+        let started = Instant::now();
+        let shows_progress = !self.no_progress && !self.quiet && std::io::stderr().is_terminal();
+        let calls = progress::calls(shows_progress);
+        let mut options = self.options();
+        options.programs = options.programs.noted(calls.clone());
+        let outcome = check::run(&options);
+        if shows_progress {
+            progress::end();
+        }
+        if self.verbose {
+            progress::tell(&calls, started.elapsed());
+        }
+        outcome.map_err(failed)
     }
 
     /// What a run needs.

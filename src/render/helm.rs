@@ -7,7 +7,7 @@ mod chart;
 mod dependencies;
 mod files;
 mod glob;
-mod message;
+pub(super) mod message;
 mod origin;
 mod output;
 mod run;

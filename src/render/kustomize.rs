@@ -17,6 +17,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::environment::Environment;
+use super::helm::message;
 use super::helm::unstable::{self, Suspicion};
 use super::output;
 use super::program::{Call, KustomizeProgram, Limits, Output, ProgramError, network_environment};
@@ -227,8 +228,10 @@ impl KustomizeTool {
         }
         let message = format!("Kustomize cannot build {}, so Argo CD generates no manifests: {said}", shown(&request.path));
         let error = RenderError::new("render-failed", message, "Build the folder with `kustomize build` and mend what fails.");
-        match self.closure.named_in(&said) {
-            Some(file) => error.at(&file, request.side, 1, 1).into(),
+        let broken =
+            || closure::FILE_NAMES.iter().map(|name| closure::join(&request.path, name)).find(|path| request.tree.get(path).is_some());
+        match self.closure.named_in(&said).or_else(|| broken().map(Arc::from)) {
+            Some(file) => error.at(&file, request.side, message::line_in(&said), 1).into(),
             None => error.into(),
         }
     }

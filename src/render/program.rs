@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use super::calls::Calls;
 use super::charts::access::Access;
 use super::leftovers::{Group, end_group};
 use super::scratch::Scratch;
@@ -34,6 +35,7 @@ pub struct Programs {
     kubectl: Option<PathBuf>,
     presync: Option<PathBuf>,
     helm_access: Access,
+    calls: Calls,
 }
 
 /// How Kustomize is run.
@@ -59,6 +61,7 @@ impl Programs {
             kubectl: find("PRESYNC_KUBECTL", "kubectl"),
             presync: None,
             helm_access: Access::from_environment(),
+            calls: Calls::default(),
         }
     }
 
@@ -87,6 +90,17 @@ impl Programs {
     #[must_use]
     pub fn with_presync(self, presync: PathBuf) -> Self {
         Self { presync: Some(presync), ..self }
+    }
+
+    /// The same, with what is run noted here.
+    #[must_use]
+    pub fn noted(self, calls: Calls) -> Self {
+        Self { calls, ..self }
+    }
+
+    /// Where it is noted what is run.
+    pub fn calls(&self) -> &Calls {
+        &self.calls
     }
 
     /// The user's configuration of helm; empty where programs were not looked for in the environment.
@@ -203,12 +217,14 @@ pub struct Limits {
     pub output: u64,
     /// Bytes of address space of each process.
     pub memory: u64,
+    /// Where it is noted what was run.
+    pub calls: Calls,
 }
 
 impl Default for Limits {
     /// The time is Argo CD's own (`ARGOCD_EXEC_TIMEOUT`).
     fn default() -> Self {
-        Self { time: Duration::from_secs(90), output: 256 << 20, memory: 8 << 30 }
+        Self { time: Duration::from_secs(90), output: 256 << 20, memory: 8 << 30, calls: Calls::default() }
     }
 }
 
@@ -304,6 +320,13 @@ impl Call<'_> {
     /// # Errors
     /// When it cannot be started, fails, takes too long or writes too much.
     pub fn run(&self) -> Result<Output, ProgramError> {
+        let started = Instant::now();
+        let result = self.run_to_its_end();
+        self.limits.calls.note(self.program, &self.arguments, started.elapsed(), result.is_ok());
+        result
+    }
+
+    fn run_to_its_end(&self) -> Result<Output, ProgramError> {
         let name = self.program.file_stem().unwrap_or(self.program.as_os_str()).to_string_lossy().into_owned();
         let start = |source| ProgramError::Start { program: name.clone(), source };
         let mut child = self.command().spawn().map_err(start)?;

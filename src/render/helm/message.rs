@@ -38,6 +38,25 @@ fn without_values(text: &str) -> String {
     pattern.as_ref().map_or_else(|| text.to_owned(), |pattern| pattern.replace_all(text, "${1}the value $2").into_owned())
 }
 
+/// The file of a chart that a message is about without naming its path, with the line where it tells one.
+pub(super) fn chart_file(text: &str) -> Option<(&'static str, u32)> {
+    const SIGNS: [(&str, &str); 4] = [
+        ("cannot load values.yaml", "values.yaml"),
+        ("don't meet the specifications of the schema", "values.schema.json"),
+        ("chart.metadata", "Chart.yaml"),
+        ("cannot load Chart.yaml", "Chart.yaml"),
+    ];
+    let (_, file) = SIGNS.iter().find(|(sign, _)| text.contains(sign))?;
+    Some((file, line_in(text)))
+}
+
+/// The line that a YAML parser tells; the first where it tells none.
+pub(in crate::render) fn line_in(text: &str) -> u32 {
+    let behind = text.split_once("yaml: line ").map(|(_, behind)| behind).unwrap_or_default();
+    let digits = behind.split(|character: char| !character.is_ascii_digit()).next().unwrap_or_default();
+    digits.parse().unwrap_or(1)
+}
+
 /// The file of the repository that a message names first, with line and column where it tells them.
 pub(super) fn place(text: &str, tree: &Tree, chart: &str) -> Option<(Arc<str>, u32, u32)> {
     static TEMPLATE: OnceLock<Option<Regex>> = OnceLock::new();
@@ -71,6 +90,14 @@ mod tests {
     fn what_a_schema_refuses_is_told_without_the_value() {
         let said = "Error: values don't meet the specifications of the schema(s) in the following chart(s):\nweb:\n- at '/db/password': 'canary' does not match pattern '^x$'\n";
         assert!(readable(said).ends_with("- at '/db/password': the value does not match pattern '^x$'"), "{}", readable(said));
+    }
+
+    #[test]
+    fn files_of_a_chart_are_known_by_what_is_wrong_with_them() {
+        let broken = "cannot load values.yaml: cannot unmarshal yaml document: error converting YAML to JSON: yaml: line 3: did not find";
+        assert_eq!(chart_file(broken), Some(("values.yaml", 3)));
+        assert_eq!(chart_file("validation: chart.metadata.version is required"), Some(("Chart.yaml", 1)));
+        assert_eq!(chart_file("execution error"), None);
     }
 
     #[test]

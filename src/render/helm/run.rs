@@ -154,7 +154,13 @@ impl<'a> Bench<'a> {
             return Stop::unjudged(chart(), why);
         }
         let error = RenderError::new("render-failed", format!("helm cannot render the chart {}: {text}", shown(request)), MEND);
-        match message::place(&text, &request.tree, &request.path).filter(|_| !is_fetched(request)) {
+        let of_chart = || {
+            let (file, line) = message::chart_file(&text)?;
+            let path = if request.path.is_empty() { file.to_owned() } else { format!("{}/{file}", request.path) };
+            request.tree.get(&path).map(|_| (path.into(), line, 1))
+        };
+        let place = message::place(&text, &request.tree, &request.path).or_else(of_chart);
+        match place.filter(|_| !is_fetched(request)) {
             Some((path, line, column)) => error.at(&path, request.side, line, column).into(),
             None => error.into(),
         }

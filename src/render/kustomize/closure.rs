@@ -84,7 +84,7 @@ fn file_at(tree: &Tree, path: &str) -> Option<Entry> {
 }
 
 /// A path below a folder, as it is written.
-fn join(folder: &str, path: &str) -> String {
+pub(super) fn join(folder: &str, path: &str) -> String {
     if folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") }
 }
 
