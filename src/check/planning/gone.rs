@@ -80,6 +80,8 @@ pub(super) fn follow(plans: &mut BTreeMap<AppId, SyncPlan>, ground: &Ground<'_>)
         pending = free.into();
     }
     super::swept::mark(plans);
+    // What would go once somebody approves it is told below what waits, and planned nowhere.
+    held.extend(plans.values().flat_map(|plan| going_by(plan, ground, &awaits_approval)));
     let races = races(held, &done, ground);
     hang_below(plans, &races, ground);
     unjudged
@@ -158,12 +160,22 @@ fn deletes_itself(plan: &SyncPlan) -> Option<Change> {
 
 /// The Applications that a plan deletes. Only objects of the cluster that Argo CD runs in are Applications of its own.
 fn leaving(plan: &SyncPlan, ground: &Ground<'_>) -> Vec<Leaving> {
+    going_by(plan, ground, &|_, change| change.action.deletes())
+}
+
+/// Whether a sync that prunes deletes the object as soon as a person approves that.
+fn awaits_approval(plan: &SyncPlan, change: &Change) -> bool {
+    change.action == Action::Confirm && plan.sync.prune
+}
+
+/// The Applications that go with the changes of a plan that are meant.
+fn going_by(plan: &SyncPlan, ground: &Ground<'_>, meant: &dyn Fn(&SyncPlan, &Change) -> bool) -> Vec<Leaving> {
     if &*plan.server != IN_CLUSTER_SERVER {
         return Vec::new();
     }
     let parent = &plan.application.id;
     let mut found = Vec::new();
-    for change in plan.changes.iter().filter(|change| change.action.deletes()) {
+    for change in plan.changes.iter().filter(|change| meant(plan, change)) {
         let reason = match change.action {
             Action::Prune if plan.sync.mode == SyncMode::Blocked => {
                 format!("Application {parent} prunes it as soon as its sync window lets it")
@@ -213,10 +225,13 @@ fn hang_below(plans: &mut BTreeMap<AppId, SyncPlan>, races: &BTreeMap<AppId, Syn
         let owned: BTreeMap<ResourceKey, Vec<(AppId, String)>> = plan
             .changes
             .iter()
-            .filter(|change| change.action.deletes() && change.key.is(GROUP, "ApplicationSet"))
+            .filter(|change| change.action.deletes() || awaits_approval(plan, change))
+            .filter(|change| change.key.is(GROUP, "ApplicationSet"))
             .map(|change| (change.key.clone(), with_their_set(&change.key, plan, ground)))
             .collect();
-        for change in plan.changes.iter_mut().filter(|change| change.action.deletes()) {
+        let prunes = plan.sync.prune;
+        let goes = |change: &Change| change.action.deletes() || (change.action == Action::Confirm && prunes);
+        for change in plan.changes.iter_mut().filter(|change| goes(change)) {
             // The policy of a set decides which of the Applications that it owns go.
             if let Some(owned) = owned.get(&change.key) {
                 let key = |id: &AppId| ResourceKey::new(GROUP, "Application", &id.namespace, &id.name);

@@ -18,13 +18,16 @@ use crate::plan::removal::{self, Operation};
 use crate::snapshot::LiveObject;
 
 impl Planner<'_> {
-    /// Adds to each object that is deleted, be it for good or to be created again, what hangs on it.
+    /// Adds to each object that is deleted, be it for good, to be created again or once a person approves it, what hangs on it.
     pub(super) fn find_dependents(&self, changes: &mut [Change], operation: Operation<'_>) {
         let deleted = |change: &Change| {
             matches!(change.action, Action::Prune | Action::Recreate) || deletes_as_hook(change) || is_deleted_in_vain(change)
         };
+        let awaits = |change: &Change| change.action == Action::Confirm && operation.prune;
         let going: HashSet<ResourceKey> = changes.iter().filter(|change| deleted(change)).map(|change| change.key.clone()).collect();
-        if going.is_empty() {
+        let awaiting = changes.iter().filter(|change| awaits(change)).map(|change| change.key.clone());
+        let once_approved: HashSet<ResourceKey> = awaiting.chain(going.iter().cloned()).collect();
+        if once_approved.is_empty() {
             return;
         }
         let instance = self.input.application.id.instance(&self.settings().namespace);
@@ -38,10 +41,12 @@ impl Planner<'_> {
                 && removal::of_removed(freed.object(), operation).0 == Action::Prune
                 && !self.targets.manifests.iter().any(|target| target.key == freed.key)
         };
-        for change in changes.iter_mut().filter(|change| deleted(change)) {
+        for change in changes.iter_mut().filter(|change| deleted(change) || awaits(change)) {
             let Some(live) = &change.live else { continue };
-            let orphans = change.action == Action::Prune && self.options().prune_propagation() == Propagation::Orphan;
-            let hangs = dependents::of(live, self.world.live, Deletion { going: &going, orphans, follows: &follows });
+            let prunes = matches!(change.action, Action::Prune | Action::Confirm);
+            let orphans = prunes && self.options().prune_propagation() == Propagation::Orphan;
+            let going = if change.action == Action::Confirm { &once_approved } else { &going };
+            let hangs = dependents::of(live, self.world.live, Deletion { going, orphans, follows: &follows });
             (change.cascade, change.stays) = (hangs.go, hangs.stay);
         }
     }

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use super::super::fixture::*;
 use crate::argocd::names::SYNC_OPTIONS;
 use crate::finding::{Finding, Severity};
+use crate::manifest::ResourceKey;
 use crate::plan::reason::Refused;
-use crate::plan::{Action, Change, Condition, Reason, SYNC_NEEDS_APPROVAL, SYNC_RUNNING, SyncMode, SyncPlan};
+use crate::plan::{Action, Change, Condition, Dependent, Reason, SYNC_NEEDS_APPROVAL, SYNC_RUNNING, SyncMode, SyncPlan, Tie};
 
 fn object(kind: &str, api_version: &str, name: &str) -> Value {
     json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name, "namespace": "shop"}})
@@ -157,8 +158,17 @@ fn prune_needs_confirmation_names_what_waits_with_it() {
     assert_eq!(message(vec![confirm()]), alone);
     assert_eq!(message(vec![confirm(), waits("a")]), format!("{alone}; the change of ConfigMap shop/a waits with it"));
     assert_eq!(message(vec![confirm(), waits("a"), waits("b")]), format!("{alone}; 2 other changes of the Application wait with it"));
+    let volume = Dependent::direct(ResourceKey::new("", "PersistentVolume", "", "pv-1"), Tie::Volume, None);
+    let pod = Dependent::direct(ResourceKey::new("", "Pod", "shop", "p"), Tie::Owned, None);
+    let with_volume = Change { cascade: vec![volume.clone(), pod.clone()], ..confirm() };
+    assert_eq!(message(vec![with_volume]), format!("{alone}, and with it PersistentVolume pv-1 and 1 more object"));
+    assert_eq!(message(vec![Change { cascade: vec![pod], ..confirm() }]), format!("{alone}, and 1 object with it"));
     let retained = removed(claim(), Action::Retain, Reason::PruneFalse { on_application: false });
     assert!(run("prune-needs-confirmation", retained).is_empty());
+    let set = object("StatefulSet", "apps/v1", "db");
+    let recreated = changed(set.clone(), set.clone(), set, Action::Recreate, Reason::ForceOption);
+    let found = run("force-replace-stateful", Change { cascade: vec![volume], ..recreated });
+    assert!(found[0].message.contains("stop at once, and PersistentVolume pv-1 go with it"), "{}", found[0].message);
 }
 
 #[test]
