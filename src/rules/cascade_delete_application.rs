@@ -1,4 +1,6 @@
-//! `cascade-delete-application`: an Application goes, and its live finalizer takes everything along that it tracks.
+//! `cascade-delete-application`: an Application goes, and its live finalizer takes everything along that it tracks; or a sync deletes it to make it anew.
+
+mod recreated;
 
 use std::collections::BTreeSet;
 
@@ -11,6 +13,7 @@ use crate::manifest::ResourceKey;
 use crate::plan::{Action, Basis, Change, SyncMode, SyncPlan};
 
 pub(super) fn judge(view: &View<'_>, findings: &mut Findings<'_>) {
+    recreated::judge(view, findings);
     for plan in view.facts.plans.iter().filter(|plan| plan.sync.mode == SyncMode::Deleted) {
         // What may hang for want of its project is told with the project.
         if goes_with_its_parent(view, plan) || deleted_by_set(view, plan).is_some() || hangs(view, plan) {
