@@ -41,7 +41,7 @@ pub use path::clean_path;
 pub use remote::RefNames;
 pub use revision::{Commit, Revision};
 pub use tree::{ContentId, Entry, EntryKind, Tree, TreeNote};
-pub use url::{RepoUrl, without_password};
+pub use url::{RepoUrl, without_password, without_passwords};
 
 /// A Git repository. Cheap to clone and to share between threads.
 #[derive(Debug, Clone)]

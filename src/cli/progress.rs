@@ -57,7 +57,7 @@ fn line(made: &Made) -> String {
         }
         let shown = match argument.split_once('=') {
             Some((name, value)) if may_be_secret(name, value) => format!("{name}=***"),
-            _ => argument.clone(),
+            _ => crate::repo::without_passwords(argument),
         };
         let is_plain = !shown.is_empty() && shown.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=:@,+%".contains(&byte));
         text.push(' ');

@@ -210,7 +210,7 @@ pub(super) fn is_exact(version: &str) -> bool {
 /// What it means that helm could not fetch something: a chart or version that does not exist stops Argo CD as well; the rest may be due to
 /// this machine's network or credentials.
 pub(super) fn refused(what: &impl std::fmt::Display, error: &ProgramError) -> Stop {
-    let said = error.to_string();
+    let said = crate::repo::without_passwords(&error.to_string());
     let said = said.rfind("Error: ").and_then(|at| said.get(at + "Error: ".len()..)).unwrap_or(&said).trim();
     let first = said.lines().next().unwrap_or_default();
     if is_absent(first) {

@@ -208,7 +208,7 @@ impl KustomizeTool {
             ProgramError::Failed { stderr, .. } => self.closure.without_secrets(&copy.readable(&last_error(stderr))),
             other => other.to_string(),
         };
-        let said = without_passwords(&said);
+        let said = crate::repo::without_passwords(&said);
         let what = format!("kustomization {}", shown(&request.path));
         if self.options.runs_programs {
             return Stop::unjudged(what, format!("Argo CD lets it run programs (kustomize.buildOptions), which presync does not: {said}"));
@@ -376,11 +376,6 @@ fn built(
 /// Whether a failure may come from a file that is not there.
 fn misses_files(stderr: &str) -> bool {
     ["no such file", "not a valid directory", "unable to find", "doesn't exist", "not found"].iter().any(|sign| stderr.contains(sign))
-}
-
-/// A text in which no address has a password.
-fn without_passwords(text: &str) -> String {
-    text.split_inclusive(['\'', '"', ' ', '\n']).map(crate::repo::without_password).collect()
 }
 
 /// What the program says is wrong: its output without warnings before it.

@@ -87,6 +87,13 @@ pub fn without_password(url: &str) -> String {
     }
 }
 
+/// A text in which no address has a password.
+pub fn without_passwords(text: &str) -> String {
+    text.split_inclusive(|character: char| character.is_whitespace() || matches!(character, '\'' | '"' | '[' | '(' | ',' | ']' | ')'))
+        .map(without_password)
+        .collect()
+}
+
 fn is_git_scheme(scheme: &str) -> bool {
     ["https", "http", "ssh", "git", "git+ssh", "ssh+git"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
 }
@@ -149,6 +156,12 @@ mod tests {
 
     fn same(a: &str, b: &str) -> bool {
         matches!((RepoUrl::parse(a), RepoUrl::parse(b)), (Some(a), Some(b)) if a == b)
+    }
+
+    #[test]
+    fn no_address_in_a_text_keeps_its_password() {
+        let said = "failed: [http://user:canary@host:1, 'https://a:canary@b/c'] (ssh://x:canary@y)";
+        assert_eq!(without_passwords(said), "failed: [http://user@host:1, 'https://a@b/c'] (ssh://x@y)");
     }
 
     #[test]

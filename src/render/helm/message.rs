@@ -28,7 +28,7 @@ pub(super) fn readable(said: &str) -> String {
     let from_error = said.rfind("\nError: ").map(|at| at + 1).or_else(|| said.find("Error: "));
     let text = from_error.and_then(|at| said.get(at + "Error: ".len()..)).unwrap_or(said);
     let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with("Use --debug flag"));
-    without_values(&lines.take(MAX_LINES).collect::<Vec<_>>().join("\n"))
+    without_values(&crate::repo::without_passwords(&lines.take(MAX_LINES).collect::<Vec<_>>().join("\n")))
 }
 
 /// What a chart's schema says of values, without the values: one of them may be a password.
