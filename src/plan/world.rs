@@ -200,9 +200,10 @@ impl<'a> World<'a> {
         if name.is_empty() { server.into() } else { name }
     }
 
-    /// Whether a kind lives in namespaces, by the snapshot, by definitions in Git, or by the built-in table.
+    /// Whether a kind lives in namespaces, by the snapshot, by the built-in table, by definitions in Git, or by where its live objects are.
     pub fn scope(&self, server: &str, group: &str, kind: &str) -> Option<Scope> {
-        self.live.scope(server, group, kind).or_else(|| self.defined_kinds.get(&(group.to_owned(), kind.to_owned())).copied())
+        let in_git = || self.defined_kinds.get(&(group.to_owned(), kind.to_owned())).copied();
+        self.live.scope(server, group, kind).or_else(in_git).or_else(|| self.live.seen_scope(server, group, kind))
     }
 
     /// Why the cluster does not serve this kind, where the snapshot or the change proves it.

@@ -47,6 +47,10 @@ impl ClusterIndex {
         for same in objects.chunk_by(|a, b| (&a.key.group, &a.key.kind, &a.version) == (&b.key.group, &b.key.kind, &b.version)) {
             if let [first, ..] = same {
                 kinds.see(&first.key.group, &first.version, &first.key.kind);
+                // What only stands for an object of the cluster has no UID, and may stand in the wrong place.
+                if let Some(real) = same.iter().find(|object| object.uid.is_some()) {
+                    kinds.place(&real.key.group, &real.key.kind, !real.key.namespace.is_empty());
+                }
             }
         }
         Self {

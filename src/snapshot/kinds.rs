@@ -105,6 +105,16 @@ impl Kinds {
         entry(&mut self.seen, group, kind).versions.insert(version.clone());
     }
 
+    /// Notes where an object of a kind is, as the API server has it.
+    pub(super) fn place(&mut self, group: &str, kind: &str, namespaced: bool) {
+        entry(&mut self.seen, group, kind).scope = Some(Scope::of(namespaced));
+    }
+
+    /// Whether a kind lives in namespaces, by where its objects are; `None` where there are none.
+    pub(super) fn seen_scope(&self, group: &str, kind: &str) -> Option<Scope> {
+        find(&self.seen, group, kind).and_then(|known| known.scope)
+    }
+
     /// Notes what a CustomResourceDefinition defines.
     pub(super) fn define(&mut self, definition: &Value) {
         let text = |pointer: &str| definition.pointer(pointer).and_then(Value::as_str);

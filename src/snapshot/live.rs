@@ -297,6 +297,11 @@ impl LiveState {
         }
     }
 
+    /// Whether a kind lives in namespaces, by where its live objects are; `None` where there are none.
+    pub fn seen_scope(&self, cluster: &str, group: &str, kind: &str) -> Option<Scope> {
+        self.index(cluster)?.kinds.seen_scope(group, kind)
+    }
+
     /// Whether a cluster serves a kind in a version. A list of API resources in the snapshot is complete; without one, a kind that is
     /// neither seen nor built in is unknown.
     pub fn serves(&self, cluster: &str, group: &str, version: &str, kind: &str) -> Serves {
